@@ -1,0 +1,2 @@
+//! A command line for reversid.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The `reversi.v1` contract.

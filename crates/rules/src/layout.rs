@@ -132,15 +132,22 @@ impl Layout {
     /// 32 lower-case hexadecimal digits that follow from the layout alone, in every release: the first 16 bytes of the
     /// SHA-256 of the board's number, the handicap, and the layout as a history's canonical bytes have it.
     pub fn id(&self) -> String {
-        let hash = Sha256::digest(&self.to_bytes()[1..]);
+        let mut bytes = Vec::new();
+        self.put_whole(&mut bytes);
+        let hash = Sha256::digest(&bytes);
         hash[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The stored form: version 1, board, handicap, form and squares; at most 21 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![packed::VERSION, self.board.number(), self.handicap];
-        self.put(&mut bytes);
+        let mut bytes = vec![packed::VERSION];
+        self.put_whole(&mut bytes);
         bytes
+    }
+
+    fn put_whole(&self, bytes: &mut Vec<u8>) {
+        bytes.extend([self.board.number(), self.handicap]);
+        self.put(bytes);
     }
 
     /// Reads what [`Layout::to_bytes`] wrote. A drawn layout is drawn again and must have the same squares.

@@ -1,0 +1,37 @@
+//! Points in time, and how long a game is kept.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// The system's clock. It may go back; whoever needs order takes the later of two times.
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// This time and `wait` more, or the end of time.
+    pub fn after(self, wait: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// How long from `earlier` until this; zero if it is not earlier.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// How long games are kept after their last commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// A game that is not finished, and a layout that nobody uses.
+    pub idle: Duration,
+    /// A finished game.
+    pub finished: Duration,
+}
+
+/// How long a deleted game's creation is remembered, so that a late repeat of it creates nothing.
+pub const TOMBSTONE: Duration = Duration::from_secs(24 * 60 * 60);

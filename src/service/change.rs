@@ -1,0 +1,105 @@
+//! Changes of a game: joining, moving, resigning, aborting, deleting.
+
+use reversi_rules::Color;
+
+use super::{
+    Service,
+    alive,
+    command::{Action, ChangeGame},
+    judge::{Verdict, judge, seat_token},
+};
+use crate::{
+    error::{Error, Refusal},
+    model::{Act, Event, Game, GameId, Millis, Role, TOMBSTONE, Token},
+    store::Commit,
+};
+
+/// A change as it was committed, now or when its request was first made.
+#[derive(Debug)]
+pub struct Changed {
+    /// What was done, and what resulted.
+    pub event: Event,
+    /// The game right after it.
+    pub game: Game,
+    /// For a claim: the seat, and the right to play it.
+    pub seat: Option<(Color, Token)>,
+}
+
+impl Service {
+    /// Changes a game, or answers what this request changed before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GameNotFound`]; [`Error::Refused`], judged on the version that the store had then;
+    /// [`Error::Store`], after which the outcome is unknown.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropped, the change still happens or is refused.
+    pub async fn change(&self, command: ChangeGame) -> Result<Changed, Error> {
+        let service = self.clone();
+        self.detach(async move { service.change_attached(&command).await }).await
+    }
+
+    async fn change_attached(&self, command: &ChangeGame) -> Result<Changed, Error> {
+        let fresh = Token::random();
+        let mut stored = self.load(&command.game_id).await?;
+        // Each round but the first follows another's commit, and a game has a bounded number of those.
+        loop {
+            let verdict = judge(&stored, command, &fresh, self.lifetimes, Millis::now())?;
+            let plan = match verdict {
+                Verdict::Done { revision } => {
+                    let (game, event) = stored.at(revision, self.lifetimes)?;
+                    return Ok(changed(command, &fresh, game, event));
+                }
+                Verdict::Commit(plan) => *plan,
+            };
+            let base = stored.game.version();
+            match self.store.commit(base, plan.game.clone(), plan.record).await? {
+                Commit::Done => {
+                    self.hub.hint(&command.game_id);
+                    return Ok(changed(command, &fresh, plan.game, plan.event));
+                }
+                Commit::Conflict(there) => stored = alive(there)?,
+            }
+        }
+    }
+
+    /// Deletes a game for its owner; its watchers are told.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GameNotFound`]; [`Error::Refused`] without the owner's token; [`Error::Store`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropped, it still happens or is refused.
+    pub async fn delete(&self, id: GameId, token: Option<Token>) -> Result<(), Error> {
+        let service = self.clone();
+        self.detach(async move {
+            let stored = service.load(&id).await?;
+            let version = stored.game.version();
+            let refuse = |refusal| Error::Refused { refusal, version };
+            let token = token.ok_or_else(|| refuse(Refusal::TokenMissing))?;
+            if stored.game.role_of(&token) != Some(Role::Owner) {
+                return Err(refuse(Refusal::TokenInvalid));
+            }
+            if !service.store.delete(&id, Millis::now().after(TOMBSTONE)).await? {
+                return Err(Error::GameNotFound);
+            }
+            service.hub.hint(&id);
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn changed(command: &ChangeGame, fresh: &Token, game: Game, event: Event) -> Changed {
+    let seat = match (&command.action, &event.act) {
+        (Action::Join { .. }, Act::SeatClaimed { color, .. }) => {
+            Some((*color, seat_token(&game, command, *color, fresh)))
+        }
+        _ => None,
+    };
+    Changed { event, game, seat }
+}

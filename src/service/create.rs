@@ -1,0 +1,156 @@
+//! Creating games.
+
+use reversi_rules::{BlockedRequest, Color, Layout, Rules};
+
+use super::{Service, command::CreateGame};
+use crate::{
+    error::{Error, Faults, Refusal},
+    model::{
+        Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Token, random,
+    },
+    store::{Commit, Lookup},
+};
+
+/// A game as it was created, now or when its request was first made.
+#[derive(Debug)]
+pub struct Created {
+    /// At revision 1.
+    pub game: Game,
+    /// One for each seat that was not open, in turn order.
+    pub seat_tokens: Vec<(Color, Token)>,
+    /// The right to abort and delete it.
+    pub owner_token: Token,
+}
+
+impl Service {
+    /// Creates a game, or answers what this request created before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LayoutNotFound`]; [`Error::Invalid`] for a layout of another board or handicap;
+    /// [`Error::Refused`] for a request id that stands for another command; [`Error::Store`], after which the outcome
+    /// is unknown.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropped, the game is created all the same.
+    pub async fn create(&self, command: CreateGame) -> Result<Created, Error> {
+        let service = self.clone();
+        self.detach(async move { service.create_attached(command).await }).await
+    }
+
+    async fn create_attached(&self, command: CreateGame) -> Result<Created, Error> {
+        let id = match &command.request {
+            None => GameId::random(),
+            Some(request) => {
+                let id = GameId::of_request(request);
+                // A repeat is answered before anything that may have changed since is looked at, a layout above all.
+                if let Some(first) = self.first_answer(&command, self.store.load(&id).await?)? {
+                    return Ok(first);
+                }
+                id
+            }
+        };
+        let rules = self.complete(&command).await?;
+        let layout = rules.layout().cloned();
+        let (record, tokens) = creation(&command, id, rules);
+        let game = Game::created(&record, self.lifetimes)?;
+        // First, so that every layout id that a game shows can be fetched.
+        if let Some(layout) = layout {
+            self.store.put_layout(layout, game.expire_time).await?;
+        }
+        match self.store.create(game.clone(), record).await? {
+            Commit::Done => Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner }),
+            Commit::Conflict(there) => self
+                .first_answer(&command, there)?
+                .ok_or_else(|| Error::Internal("a new game's id is taken".into())),
+        }
+    }
+
+    /// What this command's request was answered at first, if it was.
+    fn first_answer(&self, command: &CreateGame, there: Lookup) -> Result<Option<Created>, Error> {
+        let (Some(request), record) = (&command.request, match there {
+            Lookup::Missing | Lookup::Deleted(None) => return Ok(None),
+            Lookup::Deleted(Some(record)) => *record,
+            Lookup::Found(stored) => match stored.history.first() {
+                Some(record) => record.clone(),
+                None => return Ok(None),
+            },
+        }) else {
+            return Ok(None);
+        };
+        let game = Game::created(&record, self.lifetimes)?;
+        let mark = RequestMark::new(&game.salt, request, &command.fingerprint());
+        if record.request != Some(mark) {
+            let version = game.version();
+            return Err(Error::Refused { refusal: Refusal::RequestIdReused, version });
+        }
+        let seat_tokens = game
+            .colors_and_seats()
+            .filter(|(_, seat)| seat.token.is_some())
+            .map(|(color, _)| (color, Token::derive(request, &game.salt, &game.id, Role::Seat(color))))
+            .collect();
+        let owner_token = Token::derive(request, &game.salt, &game.id, Role::Owner);
+        Ok(Some(Created { game, seat_tokens, owner_token }))
+    }
+
+    /// The rules with their layout drawn or looked up.
+    async fn complete(&self, command: &CreateGame) -> Result<Rules, Error> {
+        let checked = command.rules.clone();
+        let layout = match checked.blocked() {
+            BlockedRequest::None | BlockedRequest::Explicit(_) => None,
+            BlockedRequest::Draw { .. } => checked.draw(u64::from_be_bytes(random())),
+            BlockedRequest::Stored { layout_id } => Some(self.layout(layout_id).await?),
+        };
+        checked.complete(layout).map_err(|mismatch| {
+            let field = "rules.blocked_squares.layout_id";
+            Error::Invalid(Faults::one(field, mismatch.to_string()))
+        })
+    }
+
+    /// A layout that is stored and not expired.
+    pub(super) async fn layout(&self, id: &str) -> Result<Layout, Error> {
+        match self.store.layout(id).await? {
+            Some((layout, until)) if until > Millis::now() => Ok(layout),
+            Some(_) | None => Err(Error::LayoutNotFound),
+        }
+    }
+}
+
+struct Tokens {
+    seats: Vec<(Color, Token)>,
+    owner: Token,
+}
+
+fn creation(command: &CreateGame, game_id: GameId, rules: Rules) -> (Record, Tokens) {
+    let salt = random();
+    let token = |role| match &command.request {
+        Some(request) => Token::derive(request, &salt, &game_id, role),
+        None => Token::random(),
+    };
+    let owner = token(Role::Owner);
+    let mut seat_tokens = Vec::new();
+    let mut seats = Vec::new();
+    for (color, seat) in rules.colors().zip(&command.seats) {
+        seats.push(seat.clone().map(|player| {
+            let token = token(Role::Seat(color));
+            let hash = token.hash();
+            seat_tokens.push((color, token));
+            (player, hash)
+        }));
+    }
+    let request = command
+        .request
+        .as_ref()
+        .map(|request| RequestMark::new(&salt, request, &command.fingerprint()));
+    let creation = Creation {
+        game_id: game_id.clone(),
+        rules,
+        seats,
+        labels: command.labels.clone(),
+        owner: owner.hash(),
+        salt,
+    };
+    let act = Act::Created(Box::new(creation));
+    (Record { time: Millis::now(), request, act }, Tokens { seats: seat_tokens, owner })
+}

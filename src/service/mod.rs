@@ -1,0 +1,78 @@
+//! What the service does, without transport: create, change, read, list, draw layouts.
+//!
+//! Whatever changes something runs detached from its caller: a caller who hangs up, or whose deadline passes, does not
+//! cut a commit in half, and a drain waits for it.
+
+mod change;
+mod command;
+mod create;
+mod judge;
+mod layouts;
+mod read;
+
+use std::{future::Future, sync::Arc};
+
+use tokio_util::task::TaskTracker;
+
+pub use self::{
+    change::Changed,
+    command::{Action, ChangeGame, CreateGame},
+    create::Created,
+    layouts::DrawLayout,
+    read::Events,
+};
+use crate::{
+    error::Error,
+    events::Hub,
+    model::{GameId, Lifetimes, Millis, Stored},
+    store::{Lookup, Store},
+};
+
+/// The use cases, over a store and the watchers' hub. Cheap to clone.
+#[derive(Clone)]
+pub struct Service {
+    store: Arc<dyn Store>,
+    hub: Hub,
+    lifetimes: Lifetimes,
+    /// What runs detached; waited for at the end of the process.
+    detached: TaskTracker,
+}
+
+impl Service {
+    /// Puts the use cases over `store`; commits are hinted to `hub`, and run on `detached`.
+    pub fn new(
+        store: Arc<dyn Store>,
+        hub: Hub,
+        lifetimes: Lifetimes,
+        detached: TaskTracker,
+    ) -> Self {
+        Self { store, hub, lifetimes, detached }
+    }
+
+    /// The hub that watches go to.
+    pub fn hub(&self) -> &Hub {
+        &self.hub
+    }
+
+    /// Runs `work` to its end, whether or not the caller stays.
+    async fn detach<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Result<T, Error> {
+        let ended = self.detached.spawn(work).await;
+        ended.map_err(|error| Error::Internal(format!("a detached task failed: {error}")))?
+    }
+
+    /// The game under `id`, unless it is deleted or expired.
+    async fn load(&self, id: &GameId) -> Result<Arc<Stored>, Error> {
+        alive(self.store.load(id).await?)
+    }
+}
+
+/// The game that was found, unless it is deleted or expired.
+fn alive(lookup: Lookup) -> Result<Arc<Stored>, Error> {
+    match lookup {
+        Lookup::Found(stored) if stored.game.expire_time > Millis::now() => Ok(stored),
+        Lookup::Found(_) | Lookup::Deleted(_) | Lookup::Missing => Err(Error::GameNotFound),
+    }
+}

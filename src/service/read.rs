@@ -1,0 +1,61 @@
+//! Reading games: one, many, and the record of one.
+
+use super::Service;
+use crate::{
+    error::Error,
+    model::{Event, Fold, Game, GameId, Millis},
+    store::{Listing, Query},
+};
+
+/// A page of a game's record.
+#[derive(Debug)]
+pub struct Events {
+    /// In order, without gaps.
+    pub events: Vec<Event>,
+    /// Whether later ones were committed already.
+    pub more: bool,
+}
+
+impl Service {
+    /// A game as last committed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GameNotFound`]; [`Error::Store`].
+    pub async fn get(&self, id: &GameId) -> Result<Game, Error> {
+        Ok(self.load(id).await?.game.clone())
+    }
+
+    /// A page of games, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub async fn list(&self, query: &Query) -> Result<Listing, Error> {
+        let mut listing = self.store.list(query).await?;
+        let now = Millis::now();
+        listing.games.retain(|game| game.expire_time > now);
+        Ok(listing)
+    }
+
+    /// The events after revision `after`, at most `limit` of them. Costs a fold of the whole game.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GameNotFound`]; [`Error::Store`].
+    pub async fn events(&self, id: &GameId, after: u64, limit: usize) -> Result<Events, Error> {
+        let stored = self.load(id).await?;
+        let mut fold = Fold::new(self.lifetimes);
+        let mut events = Vec::new();
+        for record in &stored.history {
+            let event = fold.step(record)?;
+            if event.version.revision > after {
+                if events.len() == limit {
+                    return Ok(Events { events, more: true });
+                }
+                events.push(event);
+            }
+        }
+        Ok(Events { events, more: false })
+    }
+}

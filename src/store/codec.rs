@@ -1,0 +1,352 @@
+//! The stored form of games and layouts. Stored bytes outlive releases: what version 1 wrote is read for ever, and a newer
+//! version is refused, never guessed at.
+//!
+//! A live entry is a head (version byte, state) and packed records, each with its length before it; the parts are kept
+//! apart so that a store can append a record without touching the others. The state holds only what is costly to fold
+//! (position, digest) or not in the records (expiry); the rest comes from the records, which are all read anyway.
+//! Everything is postcard. Times within a game are milliseconds since its creation, which keeps them short.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use reversi_rules::{Color, ColorSet, Game as Table, Layout, Position, Rules, Square, Status, Version};
+use serde::{Deserialize, Serialize};
+
+use super::Lookup;
+use crate::{
+    error::StoreError,
+    model::{
+        Act, Creation, Game, GameId, Millis, Player, Record, RequestMark, Seat, Stored, TokenHash,
+    },
+};
+
+/// The stored form that this program writes, and the newest that it reads.
+const FORM: u8 = 1;
+
+#[derive(Serialize, Deserialize)]
+enum EntryV1<'a> {
+    Live { state: &'a [u8], history: &'a [u8] },
+    Deleted { creation: Option<&'a [u8]>, until: u64 },
+}
+
+#[derive(Serialize, Deserialize)]
+struct StateV1<'a> {
+    revision: u64,
+    digest: u64,
+    position: &'a [u8],
+    aborted: bool,
+    expire_time: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordV1<'a> {
+    /// Since the creation; the creation's own is since the epoch.
+    time: u64,
+    request: Option<([u8; 8], [u8; 4])>,
+    #[serde(borrow)]
+    act: ActV1<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum ActV1<'a> {
+    #[serde(borrow)]
+    Created(CreationV1<'a>),
+    SeatClaimed {
+        color: u8,
+        #[serde(borrow)]
+        seat: SeatV1<'a>,
+    },
+    MovePlayed {
+        color: u8,
+        file: u8,
+        rank: u8,
+    },
+    Resigned {
+        color: u8,
+    },
+    Aborted,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CreationV1<'a> {
+    game_id: &'a str,
+    rules: &'a [u8],
+    #[serde(borrow)]
+    seats: Vec<Option<SeatV1<'a>>>,
+    #[serde(borrow)]
+    labels: BTreeMap<&'a str, &'a str>,
+    owner: [u8; 16],
+    salt: [u8; 16],
+}
+
+#[derive(Serialize, Deserialize)]
+struct SeatV1<'a> {
+    player_id: &'a str,
+    display_name: &'a str,
+    token: [u8; 16],
+}
+
+#[derive(Serialize, Deserialize)]
+struct LayoutV1<'a> {
+    layout: &'a [u8],
+    until: u64,
+}
+
+fn write<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_allocvec(value).expect("our plain types serialize into memory")
+}
+
+fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T, StoreError> {
+    postcard::from_bytes(bytes).map_err(|error| corrupt(what, error))
+}
+
+fn corrupt(what: &str, error: impl std::fmt::Display) -> StoreError {
+    StoreError::Corrupt(format!("{what}: {error}"))
+}
+
+fn versioned(body: &[u8]) -> Vec<u8> {
+    [&[FORM], body].concat()
+}
+
+fn unversioned(bytes: &[u8]) -> Result<&[u8], StoreError> {
+    match bytes.split_first() {
+        Some((&FORM, body)) => Ok(body),
+        Some((form, _)) => Err(corrupt("form", format!("{form} is not one that this release reads"))),
+        None => Err(corrupt("form", "no bytes")),
+    }
+}
+
+/// One record, as it is appended to a game created at `create_time`.
+pub fn record_bytes(record: &Record, create_time: Millis) -> Vec<u8> {
+    let rules;
+    let (time, act) = match &record.act {
+        Act::Created(creation) => {
+            rules = creation.rules.to_bytes();
+            (record.time.0, ActV1::Created(creation_form(creation, &rules)))
+        }
+        act => (record.time.0.saturating_sub(create_time.0), act_form(act)),
+    };
+    let request = record.request.map(|mark| (mark.tag, mark.command));
+    let body = write(&RecordV1 { time, request, act });
+    let mut packed = write(&body.len());
+    packed.extend(body);
+    packed
+}
+
+fn creation_form<'a>(creation: &'a Creation, rules: &'a [u8]) -> CreationV1<'a> {
+    CreationV1 {
+        game_id: creation.game_id.as_str(),
+        rules,
+        seats: creation
+            .seats
+            .iter()
+            .map(|seat| seat.as_ref().map(|(player, token)| seat_form(player, *token)))
+            .collect(),
+        labels: creation.labels.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
+        owner: creation.owner.0,
+        salt: creation.salt,
+    }
+}
+
+fn seat_form(player: &Player, token: TokenHash) -> SeatV1<'_> {
+    SeatV1 {
+        player_id: &player.player_id,
+        display_name: &player.display_name,
+        token: token.0,
+    }
+}
+
+fn act_form(act: &Act) -> ActV1<'_> {
+    match act {
+        Act::Created(_) => unreachable!("a creation is only ever the first record"),
+        Act::SeatClaimed { color, player, token } => {
+            ActV1::SeatClaimed { color: color.number(), seat: seat_form(player, *token) }
+        }
+        Act::MovePlayed { color, square } => ActV1::MovePlayed {
+            color: color.number(),
+            file: square.file(),
+            rank: square.rank(),
+        },
+        Act::Resigned { color } => ActV1::Resigned { color: color.number() },
+        Act::Aborted => ActV1::Aborted,
+    }
+}
+
+fn state_bytes(game: &Game) -> Vec<u8> {
+    let version = game.version();
+    write(&StateV1 {
+        revision: version.revision,
+        digest: version.digest,
+        position: &game.table.position().to_bytes(),
+        aborted: game.table.aborted(),
+        expire_time: game.expire_time.0,
+    })
+}
+
+/// A live entry of `game` with `history`, packed records in order.
+pub fn live_bytes(game: &Game, history: &[u8]) -> Vec<u8> {
+    versioned(&write(&EntryV1::Live { state: &state_bytes(game), history }))
+}
+
+/// The packed records of a live entry.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`] when the bytes are no live entry.
+pub fn history_bytes(entry: &[u8]) -> Result<&[u8], StoreError> {
+    match read(unversioned(entry)?, "entry")? {
+        EntryV1::Live { history, .. } => Ok(history),
+        EntryV1::Deleted { .. } => Err(corrupt("entry", "a tombstone where a game should be")),
+    }
+}
+
+/// The tombstone of a game.
+pub fn tombstone_bytes(creation: Option<&Record>, until: Millis) -> Vec<u8> {
+    let creation = creation.map(|record| record_bytes(record, record.time));
+    let form = EntryV1::Deleted { creation: creation.as_deref(), until: until.0 };
+    versioned(&write(&form))
+}
+
+/// What an entry holds.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`], for a newer form too.
+pub fn read_entry(entry: &[u8]) -> Result<Lookup, StoreError> {
+    match read(unversioned(entry)?, "entry")? {
+        EntryV1::Live { state, history } => {
+            Ok(Lookup::Found(Arc::new(read_stored(state, history)?)))
+        }
+        EntryV1::Deleted { creation: None, .. } => Ok(Lookup::Deleted(None)),
+        EntryV1::Deleted { creation: Some(bytes), .. } => {
+            let record = read_history(bytes)?.pop();
+            Ok(Lookup::Deleted(record.map(Box::new)))
+        }
+    }
+}
+
+fn read_history(mut bytes: &[u8]) -> Result<Vec<Record>, StoreError> {
+    let mut history: Vec<Record> = Vec::new();
+    while !bytes.is_empty() {
+        let (length, rest): (usize, _) =
+            postcard::take_from_bytes(bytes).map_err(|error| corrupt("record length", error))?;
+        let (body, rest) = rest
+            .split_at_checked(length)
+            .ok_or_else(|| corrupt("record", "shorter than its length"))?;
+        let created = history.first().map_or(Millis(0), |first| first.time);
+        history.push(read_record(body, created)?);
+        bytes = rest;
+    }
+    Ok(history)
+}
+
+fn read_record(bytes: &[u8], created: Millis) -> Result<Record, StoreError> {
+    let form: RecordV1 = read(bytes, "record")?;
+    Ok(Record {
+        time: Millis(created.0.saturating_add(form.time)),
+        request: form.request.map(|(tag, command)| RequestMark { tag, command }),
+        act: match form.act {
+            ActV1::Created(creation) => Act::Created(Box::new(read_creation(creation)?)),
+            ActV1::SeatClaimed { color, seat } => {
+                let (player, token) = read_seat(seat);
+                Act::SeatClaimed { color: read_color(color)?, player, token }
+            }
+            ActV1::MovePlayed { color, file, rank } => Act::MovePlayed {
+                color: read_color(color)?,
+                square: Square::new(file, rank)
+                    .ok_or_else(|| corrupt("square", format!("{file},{rank}")))?,
+            },
+            ActV1::Resigned { color } => Act::Resigned { color: read_color(color)? },
+            ActV1::Aborted => Act::Aborted,
+        },
+    })
+}
+
+fn read_creation(form: CreationV1) -> Result<Creation, StoreError> {
+    Ok(Creation {
+        game_id: GameId::new(form.game_id),
+        rules: Rules::from_bytes(form.rules).map_err(|error| corrupt("rules", error))?,
+        seats: form.seats.into_iter().map(|seat| seat.map(read_seat)).collect(),
+        labels: form.labels.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
+        owner: TokenHash(form.owner),
+        salt: form.salt,
+    })
+}
+
+fn read_seat(form: SeatV1) -> (Player, TokenHash) {
+    let player =
+        Player { player_id: form.player_id.into(), display_name: form.display_name.into() };
+    (player, TokenHash(form.token))
+}
+
+fn read_color(number: u8) -> Result<Color, StoreError> {
+    Color::from_number(number).ok_or_else(|| corrupt("color", number))
+}
+
+fn read_stored(state: &[u8], history: &[u8]) -> Result<Stored, StoreError> {
+    let state: StateV1 = read(state, "state")?;
+    let history = read_history(history)?;
+    let Some(Record { act: Act::Created(creation), time, .. }) = history.first() else {
+        return Err(corrupt("history", "does not begin with a creation"));
+    };
+    let mut seats: Vec<Seat> = creation
+        .seats
+        .iter()
+        .map(|seat| match seat {
+            Some((player, token)) => Seat { player: player.clone(), token: Some(*token) },
+            None => Seat::default(),
+        })
+        .collect();
+    for record in &history {
+        if let Act::SeatClaimed { color, player, token } = &record.act
+            && let Some(seat) = seats.get_mut(usize::from(color.number()) - 1)
+        {
+            *seat = Seat { player: player.clone(), token: Some(*token) };
+        }
+    }
+    if history.len() as u64 != state.revision {
+        return Err(corrupt("history", "not one record a revision"));
+    }
+    let claimed: ColorSet = Color::ALL
+        .into_iter()
+        .zip(&seats)
+        .filter(|(_, seat)| seat.token.is_some())
+        .map(|(color, _)| color)
+        .collect();
+    let position = Position::from_bytes(&creation.rules, state.position)
+        .map_err(|error| corrupt("position", error))?;
+    let version = Version { revision: state.revision, digest: state.digest };
+    let table = Table::from_parts(claimed, position, state.aborted, version)
+        .map_err(|error| corrupt("state", error))?;
+    let update_time = history.last().map_or(*time, |record| record.time);
+    Ok(Stored {
+        game: Game {
+            id: creation.game_id.clone(),
+            seats,
+            labels: creation.labels.clone(),
+            owner: creation.owner,
+            salt: creation.salt,
+            create_time: *time,
+            update_time,
+            finish_time: (table.status() == Status::Finished).then_some(update_time),
+            expire_time: Millis(state.expire_time),
+            table,
+        },
+        history,
+    })
+}
+
+/// A layout that is kept until `until`.
+pub fn layout_bytes(layout: &Layout, until: Millis) -> Vec<u8> {
+    versioned(&write(&LayoutV1 { layout: &layout.to_bytes(), until: until.0 }))
+}
+
+/// A stored layout and until when it is kept.
+///
+/// # Errors
+///
+/// [`StoreError::Corrupt`], for a newer form too.
+pub fn read_layout(bytes: &[u8]) -> Result<(Layout, Millis), StoreError> {
+    let form: LayoutV1 = read(unversioned(bytes)?, "layout")?;
+    let layout = Layout::from_bytes(form.layout).map_err(|error| corrupt("layout", error))?;
+    Ok((layout, Millis(form.until)))
+}

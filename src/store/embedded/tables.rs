@@ -1,0 +1,290 @@
+//! The tables of the file, and what is done in one transaction: reads in a `View`, writes in `Tables`.
+
+use redb::{
+    Database, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition,
+    WriteTransaction,
+};
+use reversi_rules::{Layout, Version};
+
+use crate::{
+    error::StoreError,
+    model::{Game, GameId, Millis, Record},
+    store::{Commit, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, listing::rows_of},
+};
+
+const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
+const ROWS: TableDefinition<&[u8], ()> = TableDefinition::new("rows");
+const LAYOUTS: TableDefinition<&str, &[u8]> = TableDefinition::new("layouts");
+const EXPIRY: TableDefinition<(u64, u8, &str), ()> = TableDefinition::new("expiry");
+const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+
+/// The form of the file: its tables and keys. Entries carry versions of their own.
+const FORM: u64 = 1;
+const FORM_KEY: &str = "form";
+
+/// The second part of an expiry key.
+const GAME: u8 = 0;
+const LAYOUT: u8 = 1;
+
+/// The store did not do what it was asked; whether it will is unknown.
+pub fn unavailable(error: impl std::fmt::Display) -> StoreError {
+    StoreError::Unavailable(error.to_string())
+}
+
+/// Makes the tables of a new file; checks the form of an old one.
+///
+/// # Errors
+///
+/// For people: the form is another.
+pub fn prepare(database: &Database) -> Result<(), String> {
+    let text = |error: redb::Error| error.to_string();
+    let transaction = database.begin_write().map_err(|error| text(error.into()))?;
+    {
+        let mut meta = transaction.open_table(META).map_err(|error| text(error.into()))?;
+        let form = meta.get(FORM_KEY).map_err(|error| text(error.into()))?.map(|form| form.value());
+        match form {
+            Some(FORM) => {}
+            None => {
+                meta.insert(FORM_KEY, FORM).map_err(|error| text(error.into()))?;
+            }
+            Some(form) => {
+                return Err(format!("its form is {form}, and this release reads form {FORM}"));
+            }
+        }
+    }
+    Tables::open(&transaction).map_err(|error| error.to_string())?;
+    transaction.commit().map_err(|error| text(error.into()))
+}
+
+fn lookup(games: &impl ReadableTable<&'static str, &'static [u8]>, id: &str) -> Result<Lookup, StoreError> {
+    match games.get(id).map_err(unavailable)? {
+        Some(entry) => codec::read_entry(entry.value()),
+        None => Ok(Lookup::Missing),
+    }
+}
+
+/// What was committed when it was opened.
+pub struct View {
+    games: ReadOnlyTable<&'static str, &'static [u8]>,
+    rows: ReadOnlyTable<&'static [u8], ()>,
+    layouts: ReadOnlyTable<&'static str, &'static [u8]>,
+}
+
+impl View {
+    pub fn open(transaction: &ReadTransaction) -> Result<Self, StoreError> {
+        Ok(Self {
+            games: transaction.open_table(GAMES).map_err(unavailable)?,
+            rows: transaction.open_table(ROWS).map_err(unavailable)?,
+            layouts: transaction.open_table(LAYOUTS).map_err(unavailable)?,
+        })
+    }
+
+    pub fn lookup(&self, id: &GameId) -> Result<Lookup, StoreError> {
+        lookup(&self.games, id.as_str())
+    }
+
+    pub fn list(&self, query: &Query) -> Result<Listing, StoreError> {
+        let (start, end) = query.rows();
+        let range = (
+            start.as_ref().map(Vec::as_slice),
+            end.as_ref().map(Vec::as_slice),
+        );
+        let rows = self.rows.range::<&[u8]>(range).map_err(unavailable)?;
+        query.page(rows.map(|row| {
+            let (row, _) = row.map_err(unavailable)?;
+            let Some(id) = query.id_in(row.value()) else { return Ok(None) };
+            Ok(match lookup(&self.games, id)? {
+                Lookup::Found(stored) => Some(stored.game.clone()),
+                Lookup::Deleted(_) | Lookup::Missing => None,
+            })
+        }))
+    }
+
+    pub fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError> {
+        let bytes = self.layouts.get(id).map_err(unavailable)?;
+        bytes.map(|bytes| codec::read_layout(bytes.value())).transpose()
+    }
+}
+
+/// The tables in one write transaction. Every method checks first and writes last.
+pub struct Tables<'a> {
+    games: Table<'a, &'static str, &'static [u8]>,
+    rows: Table<'a, &'static [u8], ()>,
+    layouts: Table<'a, &'static str, &'static [u8]>,
+    expiry: Table<'a, (u64, u8, &'static str), ()>,
+    failed: bool,
+}
+
+impl<'a> Tables<'a> {
+    pub fn open(transaction: &'a WriteTransaction) -> Result<Self, StoreError> {
+        Ok(Self {
+            games: transaction.open_table(GAMES).map_err(unavailable)?,
+            rows: transaction.open_table(ROWS).map_err(unavailable)?,
+            layouts: transaction.open_table(LAYOUTS).map_err(unavailable)?,
+            expiry: transaction.open_table(EXPIRY).map_err(unavailable)?,
+            failed: false,
+        })
+    }
+
+    /// Whether a write of this transaction failed midway.
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
+    pub fn create(&mut self, game: &Game, record: &Record) -> Result<Commit, StoreError> {
+        match lookup(&self.games, game.id.as_str())? {
+            Lookup::Missing => {}
+            there @ (Lookup::Found(_) | Lookup::Deleted(_)) => return Ok(Commit::Conflict(there)),
+        }
+        let history = codec::record_bytes(record, game.create_time);
+        let entry = codec::live_bytes(game, &history);
+        let after = Some((Kept::live(game), entry.as_slice()));
+        self.writing(|tables| tables.replace(game.id.as_str(), None, after))?;
+        Ok(Commit::Done)
+    }
+
+    pub fn commit(
+        &mut self,
+        base: Version,
+        game: &Game,
+        record: &Record,
+    ) -> Result<Commit, StoreError> {
+        let id = game.id.as_str();
+        let Some(old) = self.entry(id)? else { return Ok(Commit::Conflict(Lookup::Missing)) };
+        let before = match codec::read_entry(&old)? {
+            Lookup::Found(stored) if stored.game.version() == base => stored,
+            other => return Ok(Commit::Conflict(other)),
+        };
+        let mut history = codec::history_bytes(&old)?.to_vec();
+        history.extend(codec::record_bytes(record, game.create_time));
+        let entry = codec::live_bytes(game, &history);
+        let after = Some((Kept::live(game), entry.as_slice()));
+        self.writing(|tables| tables.replace(id, Some(Kept::live(&before.game)), after))?;
+        Ok(Commit::Done)
+    }
+
+    pub fn delete(&mut self, id: &GameId, until: Millis) -> Result<bool, StoreError> {
+        let Lookup::Found(stored) = lookup(&self.games, id.as_str())? else { return Ok(false) };
+        let creation = stored.history.first().filter(|record| record.request.is_some());
+        let entry = codec::tombstone_bytes(creation, until);
+        let before = Some(Kept::live(&stored.game));
+        let after = Some((Kept { until, game: None }, entry.as_slice()));
+        self.writing(|tables| tables.replace(id.as_str(), before, after))?;
+        Ok(true)
+    }
+
+    pub fn put_layout(&mut self, layout: &Layout, until: Millis) -> Result<(), StoreError> {
+        let id = layout.id();
+        let old = self.layout_until(&id)?;
+        if old.is_some_and(|old| old >= until) {
+            return Ok(());
+        }
+        let bytes = codec::layout_bytes(layout, until);
+        self.writing(|tables| {
+            if let Some(old) = old {
+                tables.expiry.remove((old.0, LAYOUT, id.as_str()))?;
+            }
+            tables.expiry.insert((until.0, LAYOUT, id.as_str()), ())?;
+            tables.layouts.insert(id.as_str(), bytes.as_slice())?;
+            Ok(())
+        })
+    }
+
+    pub fn sweep(&mut self, now: Millis) -> Result<Swept, StoreError> {
+        let mut due = Vec::new();
+        for row in self.expiry.range(..=(now.0, u8::MAX, "")).map_err(unavailable)? {
+            let (key, _) = row.map_err(unavailable)?;
+            let (until, kind, id) = key.value();
+            due.push((until, kind, id.to_owned()));
+            if due.len() > SWEEP_MAX {
+                break;
+            }
+        }
+        let more = due.len() > SWEEP_MAX;
+        due.truncate(SWEEP_MAX);
+        for (until, kind, id) in &due {
+            let before = match kind {
+                &GAME => lookup(&self.games, id)?,
+                _ => Lookup::Missing,
+            };
+            self.writing(|tables| {
+                tables.expiry.remove((*until, *kind, id.as_str()))?;
+                if *kind == LAYOUT {
+                    tables.layouts.remove(id.as_str())?;
+                    return Ok(());
+                }
+                let game = match &before {
+                    Lookup::Found(stored) => Some(&stored.game),
+                    Lookup::Deleted(_) | Lookup::Missing => None,
+                };
+                tables.replace(id, Some(Kept { until: Millis(*until), game }), None)
+            })?;
+        }
+        Ok(Swept { removed: due.len(), more })
+    }
+
+    fn entry(&self, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let entry = self.games.get(id).map_err(unavailable)?;
+        Ok(entry.map(|entry| entry.value().to_vec()))
+    }
+
+    fn layout_until(&self, id: &str) -> Result<Option<Millis>, StoreError> {
+        let bytes = self.layouts.get(id).map_err(unavailable)?;
+        Ok(bytes.map(|bytes| codec::read_layout(bytes.value())).transpose()?.map(|(_, until)| until))
+    }
+
+    /// Runs the writing part of a method; if that fails, the transaction must not be committed.
+    fn writing<T>(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<T, redb::StorageError>,
+    ) -> Result<T, StoreError> {
+        let written = write(self);
+        self.failed |= written.is_err();
+        written.map_err(unavailable)
+    }
+
+    /// Replaces what is under `id` by `after`, its bytes with it; expiry and index rows follow.
+    fn replace(
+        &mut self,
+        id: &str,
+        before: Option<Kept>,
+        after: Option<(Kept, &[u8])>,
+    ) -> Result<(), redb::StorageError> {
+        let rows = |kept: Option<Kept>| kept.and_then(|kept| kept.game).map(rows_of).unwrap_or_default();
+        let old_rows = rows(before);
+        let new_rows = rows(after.map(|(kept, _)| kept));
+        for row in old_rows.difference(&new_rows) {
+            self.rows.remove(row.as_slice())?;
+        }
+        for row in new_rows.difference(&old_rows) {
+            self.rows.insert(row.as_slice(), ())?;
+        }
+        if let Some(before) = before {
+            self.expiry.remove((before.until.0, GAME, id))?;
+        }
+        match after {
+            Some((kept, entry)) => {
+                self.expiry.insert((kept.until.0, GAME, id), ())?;
+                self.games.insert(id, entry)?;
+            }
+            None => {
+                self.games.remove(id)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What expiry and index rows need to know of an entry.
+#[derive(Clone, Copy)]
+struct Kept<'a> {
+    until: Millis,
+    /// The game, if the entry is live.
+    game: Option<&'a Game>,
+}
+
+impl<'a> Kept<'a> {
+    fn live(game: &'a Game) -> Self {
+        Self { until: game.expire_time, game: Some(game) }
+    }
+}

@@ -1,0 +1,119 @@
+//! The one thread that writes: group commit.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    thread::{self, JoinHandle},
+};
+
+use redb::Database;
+use tokio::sync::{mpsc, oneshot};
+
+use super::tables::{Tables, unavailable};
+use crate::error::StoreError;
+
+/// How many writes may wait for the thread. Over it a write is refused at once, having changed nothing.
+const QUEUE_MAX: usize = 1_024;
+
+/// How many writes share one fsync at the most, which bounds what one transaction holds in memory.
+const BATCH_MAX: usize = 256;
+
+/// Tells a write's caller how it ended, once the transaction that it was part of has ended.
+type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// A write, waiting for its turn. It checks first and writes last: what it refuses has written nothing.
+type Write = Box<dyn FnOnce(&mut Tables) -> Answer + Send>;
+
+/// The way to the thread.
+pub struct Writer {
+    /// Taken by `close`; the thread ends when it is dropped and what had queued is done.
+    queue: Mutex<Option<mpsc::Sender<Write>>>,
+    /// Taken by whoever waits for the thread's end.
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// The operating system's.
+    pub fn start(database: Arc<Database>) -> io::Result<Self> {
+        let (queue, writes) = mpsc::channel(QUEUE_MAX);
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || run(&database, writes))?;
+        Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Runs `write` in the next transaction, and answers when that is on disk. Dropped meanwhile, it is done all the same.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`; [`StoreError::QueueFull`]; [`StoreError::Unavailable`] when the transaction failed, with
+    /// everything in it.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&mut Tables) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let write: Write = Box::new(move |tables| {
+            let result = write(tables);
+            Box::new(move |ended| drop(answer.send(result.and_then(|value| ended.map(|()| value)))))
+        });
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let queue = queue.ok_or_else(closed)?;
+        queue.try_send(write).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => StoreError::QueueFull,
+            mpsc::error::TrySendError::Closed(_) => closed(),
+        })?;
+        drop(queue);
+        answered.await.map_err(|_| closed())?
+    }
+
+    /// Does what has queued and ends the thread.
+    pub async fn close(&self) {
+        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let ended = tokio::task::spawn_blocking(move || thread.join()).await;
+            if !matches!(ended, Ok(Ok(()))) {
+                tracing::error!("the thread that writes the store panicked");
+            }
+        }
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("it is closed".into())
+}
+
+fn run(database: &Database, mut writes: mpsc::Receiver<Write>) {
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while writes.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
+        commit(database, batch.drain(..));
+    }
+}
+
+fn commit(database: &Database, batch: impl Iterator<Item = Write>) {
+    let mut answers = Vec::new();
+    let ended = (|| {
+        let transaction = database.begin_write().map_err(unavailable)?;
+        let failed = {
+            let mut tables = Tables::open(&transaction)?;
+            answers.extend(batch.map(|write| write(&mut tables)));
+            tables.failed()
+        };
+        match failed {
+            // A write may have been cut in half: nothing of this transaction counts.
+            true => Err(StoreError::Unavailable("a write to the file failed".into())),
+            false => transaction.commit().map_err(unavailable),
+        }
+    })();
+    if let Err(error) = &ended {
+        tracing::error!(%error, "the store could not write");
+    }
+    for answer in answers {
+        answer(ended.clone());
+    }
+}

@@ -1,0 +1,172 @@
+//! The order and the filters of a listing, and the index rows that serve them in every store.
+//!
+//! A game has one row under each of its facets: one under `All`, one under its status, one under each player id and each
+//! label. A row is the facet's bytes, then the creation time counted down, then the id, so that the rows of one facet lie
+//! together, newest first. A query walks the rows of its rarest facet and checks the rest on the game itself.
+
+use std::{collections::BTreeSet, ops::Bound};
+
+use reversi_rules::Status;
+
+use crate::model::{Game, GameId, Millis};
+
+/// How many rows one page looks at, so that a filter that matches almost nothing cannot hold the store.
+pub const SCAN_MAX: usize = 2_000;
+
+/// What to list, and from where on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// Only games of this status.
+    pub status: Option<Status>,
+    /// Only games in which a seat has this player id.
+    pub player_id: Option<String>,
+    /// Only games with exactly this label.
+    pub label: Option<(String, String)>,
+    /// Only games that come after this one.
+    pub after: Option<Cursor>,
+    /// How many games at most.
+    pub limit: usize,
+}
+
+/// A place in the order of a listing: a game's, whether it still exists or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// When it was created.
+    pub create_time: Millis,
+    /// Its name.
+    pub id: GameId,
+}
+
+/// A page.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// In order.
+    pub games: Vec<Game>,
+    /// Where to go on, unless this was all.
+    pub next: Option<Cursor>,
+}
+
+enum Facet {
+    All,
+    Status(Status),
+    Player(String),
+    Label(String, String),
+}
+
+impl Facet {
+    fn of(game: &Game) -> impl Iterator<Item = Self> {
+        let players = game.seats.iter().map(|seat| &seat.player.player_id);
+        [Self::All, Self::Status(game.table.status())]
+            .into_iter()
+            .chain(players.filter(|id| !id.is_empty()).map(|id| Self::Player(id.clone())))
+            .chain(game.labels.iter().map(|(key, value)| Self::Label(key.clone(), value.clone())))
+    }
+
+    /// Bytes of which none is a prefix of another's.
+    fn bytes(&self) -> Vec<u8> {
+        fn text(bytes: &mut Vec<u8>, text: &str) {
+            let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+            bytes.extend(length.to_be_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        let mut bytes = Vec::new();
+        match self {
+            Self::All => bytes.push(0),
+            Self::Status(status) => bytes.extend([1, status.number()]),
+            Self::Player(id) => {
+                bytes.push(2);
+                text(&mut bytes, id);
+            }
+            Self::Label(key, value) => {
+                bytes.push(3);
+                text(&mut bytes, key);
+                text(&mut bytes, value);
+            }
+        }
+        bytes
+    }
+}
+
+impl Cursor {
+    /// The place of `game`.
+    pub fn of(game: &Game) -> Self {
+        Self { create_time: game.create_time, id: game.id.clone() }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = (!self.create_time.0).to_be_bytes().to_vec();
+        bytes.extend(self.id.as_str().as_bytes());
+        bytes
+    }
+}
+
+/// All index rows of a game as it stands.
+pub fn rows_of(game: &Game) -> BTreeSet<Vec<u8>> {
+    let place = Cursor::of(game).bytes();
+    Facet::of(game).map(|facet| [facet.bytes(), place.clone()].concat()).collect()
+}
+
+impl Query {
+    fn facet(&self) -> Facet {
+        if let Some(id) = &self.player_id {
+            Facet::Player(id.clone())
+        } else if let Some((key, value)) = &self.label {
+            Facet::Label(key.clone(), value.clone())
+        } else if let Some(status) = self.status {
+            Facet::Status(status)
+        } else {
+            Facet::All
+        }
+    }
+
+    /// The index rows to walk, in order.
+    pub fn rows(&self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+        let facet = self.facet().bytes();
+        let end = [facet.as_slice(), &[0xff; 8], &[0xff; GameId::MAX_BYTES]].concat();
+        let start = match &self.after {
+            Some(cursor) => Bound::Excluded([facet, cursor.bytes()].concat()),
+            None => Bound::Included(facet),
+        };
+        (start, Bound::Included(end))
+    }
+
+    /// The id that an index row of this query names.
+    pub fn id_in<'a>(&self, row: &'a [u8]) -> Option<&'a str> {
+        row.get(self.facet().bytes().len() + 8..).and_then(|id| std::str::from_utf8(id).ok())
+    }
+
+    /// Whether `game` belongs in the listing.
+    pub fn matches(&self, game: &Game) -> bool {
+        self.status.is_none_or(|status| status == game.table.status())
+            && self.player_id.as_ref().is_none_or(|id| {
+                game.seats.iter().any(|seat| !id.is_empty() && seat.player.player_id == *id)
+            })
+            && self.label.as_ref().is_none_or(|(key, value)| game.labels.get(key) == Some(value))
+    }
+
+    /// Makes the page from the games that the rows name, in order. `None` is a row whose game is gone. Stops at the
+    /// limit of the page or of the scan.
+    ///
+    /// # Errors
+    ///
+    /// The first that `games` gives.
+    pub fn page<E>(
+        &self,
+        games: impl Iterator<Item = Result<Option<Game>, E>>,
+    ) -> Result<Listing, E> {
+        let mut listing = Listing::default();
+        let mut last = None;
+        for (scanned, game) in games.enumerate() {
+            if listing.games.len() == self.limit || scanned == SCAN_MAX {
+                listing.next = last;
+                break;
+            }
+            let Some(game) = game? else { continue };
+            last = Some(Cursor::of(&game));
+            if self.matches(&game) {
+                listing.games.push(game);
+            }
+        }
+        Ok(listing)
+    }
+}

@@ -1,0 +1,187 @@
+//! The store in this process's memory: for tests and throw-away play, and the plainest reading of the contract.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use reversi_rules::{Layout, Version};
+
+use super::{Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, listing::rows_of};
+use crate::{
+    error::StoreError,
+    model::{Game, GameId, Millis, Record, Stored},
+};
+
+/// Games in memory, gone with the process.
+#[derive(Default)]
+pub struct MemoryStore {
+    /// Held for the time of one method, never across an await.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    games: HashMap<GameId, Slot>,
+    rows: BTreeSet<Vec<u8>>,
+    layouts: HashMap<String, (Layout, Millis)>,
+    /// When each entry goes: one row an entry.
+    expiry: BTreeSet<(Millis, Expiring)>,
+}
+
+enum Slot {
+    Live(Arc<Stored>),
+    Deleted { creation: Option<Box<Record>>, until: Millis },
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Expiring {
+    Game(GameId),
+    Layout(String),
+}
+
+impl Slot {
+    fn until(&self) -> Millis {
+        match self {
+            Self::Live(stored) => stored.game.expire_time,
+            Self::Deleted { until, .. } => *until,
+        }
+    }
+
+    fn lookup(&self) -> Lookup {
+        match self {
+            Self::Live(stored) => Lookup::Found(stored.clone()),
+            Self::Deleted { creation, .. } => Lookup::Deleted(creation.clone()),
+        }
+    }
+}
+
+impl State {
+    /// Replaces what is under `id`, its index rows and its expiry with it.
+    fn replace(&mut self, id: &GameId, slot: Option<Slot>) {
+        let rows = |slot: &Slot| match slot {
+            Slot::Live(stored) => rows_of(&stored.game),
+            Slot::Deleted { .. } => BTreeSet::new(),
+        };
+        let old = self.games.remove(id);
+        let old_rows = old.as_ref().map(rows).unwrap_or_default();
+        let new_rows = slot.as_ref().map(rows).unwrap_or_default();
+        for row in old_rows.difference(&new_rows) {
+            self.rows.remove(row);
+        }
+        self.rows.extend(new_rows.difference(&old_rows).cloned());
+        if let Some(old) = old {
+            self.expiry.remove(&(old.until(), Expiring::Game(id.clone())));
+        }
+        if let Some(slot) = slot {
+            self.expiry.insert((slot.until(), Expiring::Game(id.clone())));
+            self.games.insert(id.clone(), slot);
+        }
+    }
+}
+
+impl MemoryStore {
+    /// No method panics between two writes, so a poisoned state is still whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn load(&self, id: &GameId) -> Result<Lookup, StoreError> {
+        Ok(self.state().games.get(id).map_or(Lookup::Missing, Slot::lookup))
+    }
+
+    async fn create(&self, game: Game, record: Record) -> Result<Commit, StoreError> {
+        let mut state = self.state();
+        if let Some(slot) = state.games.get(&game.id) {
+            return Ok(Commit::Conflict(slot.lookup()));
+        }
+        let id = game.id.clone();
+        let stored = Stored { game, history: vec![record] };
+        state.replace(&id, Some(Slot::Live(Arc::new(stored))));
+        Ok(Commit::Done)
+    }
+
+    async fn commit(
+        &self,
+        base: Version,
+        game: Game,
+        record: Record,
+    ) -> Result<Commit, StoreError> {
+        let mut state = self.state();
+        let mut stored = match state.games.get(&game.id) {
+            Some(Slot::Live(stored)) if stored.game.version() == base => stored.as_ref().clone(),
+            Some(slot) => return Ok(Commit::Conflict(slot.lookup())),
+            None => return Ok(Commit::Conflict(Lookup::Missing)),
+        };
+        let id = game.id.clone();
+        stored.game = game;
+        stored.history.push(record);
+        state.replace(&id, Some(Slot::Live(Arc::new(stored))));
+        Ok(Commit::Done)
+    }
+
+    async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let Some(Slot::Live(stored)) = state.games.get(id) else { return Ok(false) };
+        let creation = stored.history.first().filter(|record| record.request.is_some());
+        let slot = Slot::Deleted { creation: creation.cloned().map(Box::new), until };
+        state.replace(id, Some(slot));
+        Ok(true)
+    }
+
+    async fn list(&self, query: &Query) -> Result<Listing, StoreError> {
+        let state = self.state();
+        query.page(state.rows.range(query.rows()).map(|row| {
+            Ok(query.id_in(row).and_then(|id| match state.games.get(&GameId::new(id)) {
+                Some(Slot::Live(stored)) => Some(stored.game.clone()),
+                Some(Slot::Deleted { .. }) | None => None,
+            }))
+        }))
+    }
+
+    async fn put_layout(&self, layout: Layout, until: Millis) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let id = layout.id();
+        let old = state.layouts.get(&id).map(|(_, until)| *until);
+        if old.is_some_and(|old| old >= until) {
+            return Ok(());
+        }
+        if let Some(old) = old {
+            state.expiry.remove(&(old, Expiring::Layout(id.clone())));
+        }
+        state.expiry.insert((until, Expiring::Layout(id.clone())));
+        state.layouts.insert(id, (layout, until));
+        Ok(())
+    }
+
+    async fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError> {
+        Ok(self.state().layouts.get(id).cloned())
+    }
+
+    async fn sweep(&self, now: Millis) -> Result<Swept, StoreError> {
+        let mut state = self.state();
+        let mut swept = Swept::default();
+        while let Some((until, entry)) = state.expiry.first().cloned() {
+            if until > now {
+                return Ok(swept);
+            }
+            if swept.removed == SWEEP_MAX {
+                swept.more = true;
+                return Ok(swept);
+            }
+            match &entry {
+                Expiring::Game(id) => state.replace(id, None),
+                Expiring::Layout(id) => drop(state.layouts.remove(id)),
+            }
+            state.expiry.remove(&(until, entry));
+            swept.removed += 1;
+        }
+        Ok(swept)
+    }
+
+    async fn close(&self) {}
+}

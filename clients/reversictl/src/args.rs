@@ -1,0 +1,448 @@
+//! What can be asked for on the command line: the one place that names flags, their values and their help.
+
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use reversi_proto::v1;
+use reversi_rules::Color;
+
+use crate::rules_args::RulesArgs;
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done; 1 the server refused; 2 the command line is wrong; 3 no answer (the server cannot be reached, is not \
+available or took too long); 4 a history did not hold.
+
+With --json, results are the contract's messages in the JSON mapping of protobuf, one object a line on standard output; \
+an error is one line {\"error\":{…}} and a remark one line {\"notice\":…} on standard error.";
+
+/// Plays, watches and checks games of Reversi on a reversid server.
+///
+/// `reversictl demo` shows a game at once.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Args, Debug)]
+pub struct Global {
+    /// Where the server is.
+    #[arg(
+        long,
+        global = true,
+        env = "REVERSICTL_SERVER",
+        value_name = "URL",
+        default_value = "http://127.0.0.1:7420"
+    )]
+    pub server: String,
+    /// Results as JSON, one object a line.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: ColorWhen,
+    /// How long one attempt of a call may take, such as 500ms, 10s or 1m.
+    #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ColorWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Plays a random game against a running server while watching it, and verifies it.
+    Demo(Demo),
+    /// Creates a game.
+    Create(Create),
+    /// Takes an open seat of a game.
+    Join(Join),
+    /// Shows a game as it stands.
+    Show(OneGame),
+    /// Places a disc.
+    Move(Move),
+    /// Gives up.
+    Resign(Resign),
+    /// Ends a game without a winner, as its owner.
+    Abort(Abort),
+    /// Deletes a game and its history, as its owner.
+    Delete(Delete),
+    /// Shows a game as it is played, until it ends; reconnects by itself.
+    Watch(Watch),
+    /// Lists games, newest first.
+    List(List),
+    /// Lists what happened in a game, oldest first.
+    History(History),
+    /// Replays a game's history by the rules, and checks every digest, event and the game as it stands.
+    Verify(OneGame),
+    /// Draws and shows sets of blocked squares.
+    #[command(subcommand)]
+    Layout(Layout),
+    /// Counts the games of each length from the start of a variant, here and without a server.
+    Perft(Perft),
+}
+
+impl Command {
+    /// What makes its call safe to repeat, where it changes something.
+    pub fn request_id(&self) -> Option<&str> {
+        match self {
+            Self::Create(Create { request_id, .. })
+            | Self::Join(Join { request_id, .. })
+            | Self::Move(Move { request_id, .. })
+            | Self::Resign(Resign { request_id, .. })
+            | Self::Abort(Abort { request_id, .. }) => Some(&request_id.request_id),
+            Self::Demo(_)
+            | Self::Show(_)
+            | Self::Delete(_)
+            | Self::Watch(_)
+            | Self::List(_)
+            | Self::History(_)
+            | Self::Verify(_)
+            | Self::Layout(_)
+            | Self::Perft(_) => None,
+        }
+    }
+
+    /// The game it is about, if it is about one.
+    pub fn game_id(&self) -> Option<&str> {
+        match self {
+            Self::Join(join) => Some(&join.game_id),
+            Self::Show(one) | Self::Verify(one) => Some(&one.game_id),
+            Self::Move(play) => Some(&play.game_id),
+            Self::Resign(resign) => Some(&resign.game_id),
+            Self::Abort(abort) => Some(&abort.game_id),
+            Self::Delete(delete) => Some(&delete.game_id),
+            Self::Watch(watch) => Some(&watch.game_id),
+            Self::History(history) => Some(&history.game_id),
+            Self::Demo(_) | Self::Create(_) | Self::List(_) | Self::Layout(_) | Self::Perft(_) => {
+                None
+            }
+        }
+    }
+}
+
+/// Names a game.
+#[derive(Args, Debug)]
+pub struct OneGame {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+}
+
+/// Makes a call safe to repeat.
+#[derive(Args, Debug)]
+pub struct RequestId {
+    /// A UUID that makes the call safe to repeat: the same id and command get the first answer. Default: a fresh one.
+    #[arg(long, value_name = "UUID", default_value_t = uuid::Uuid::new_v4().to_string(),
+          hide_default_value = true)]
+    pub request_id: String,
+}
+
+/// The right to play a seat.
+#[derive(Args, Debug)]
+pub struct SeatRight {
+    /// The seat's token, from create or join. A flag can be seen in the machine's list of processes: the environment is safer.
+    #[arg(long, value_name = "TOKEN", env = "REVERSICTL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// The seat's colour in place of a token, for callers with a service credential; then no token is sent.
+    #[arg(long, value_name = "COLOR")]
+    pub seat: Option<Color>,
+}
+
+impl SeatRight {
+    /// Token and colour as the contract takes them: one of the two.
+    pub fn to_wire(&self) -> (String, i32) {
+        match (self.seat, &self.token) {
+            (Some(color), _) => (String::new(), color.number().into()),
+            (None, token) => (token.clone().unwrap_or_default(), 0),
+        }
+    }
+}
+
+/// The right to end a game.
+#[derive(Args, Debug)]
+pub struct OwnerRight {
+    /// The owner's token, from create. A flag can be seen in the machine's list of processes: the environment is safer.
+    #[arg(long, value_name = "TOKEN", env = "REVERSICTL_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct Demo {
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// How long to wait between moves. Default: 150ms on a terminal, else 0.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub delay: Option<Duration>,
+    /// Makes the moves the same each time (with --seed, the blocked squares too). Default: a fresh one.
+    #[arg(long, value_name = "N")]
+    pub rng_seed: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub struct Create {
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Who sits where, once for each seat in turn order: PLAYER_ID, PLAYER_ID=DISPLAY NAME, an empty text for a seat taken
+    /// without a name, or `open` for one that waits to be joined. Default: all are open.
+    #[arg(long = "seat", value_name = "WHO", value_parser = seat)]
+    pub seats: Vec<v1::NewSeat>,
+    /// A note of your own on the game, to list by; may be repeated.
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    pub labels: Vec<(String, String)>,
+    #[command(flatten)]
+    pub request_id: RequestId,
+}
+
+#[derive(Args, Debug)]
+pub struct Join {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    /// Which seat. Default: the next open one in turn order.
+    #[arg(long, value_name = "COLOR")]
+    pub seat: Option<Color>,
+    /// Your own name for the player.
+    #[arg(long, value_name = "PLAYER_ID", default_value = "", hide_default_value = true)]
+    pub player: String,
+    /// A name for people to read.
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    pub name: String,
+    #[command(flatten)]
+    pub request_id: RequestId,
+}
+
+#[derive(Args, Debug)]
+pub struct Move {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    /// Where to place the disc, such as d3.
+    #[arg(value_name = "SQUARE")]
+    pub square: String,
+    #[command(flatten)]
+    pub right: SeatRight,
+    /// Move only if the game is at this version.
+    #[arg(long, value_name = "REVISION[:DIGEST]", value_parser = version)]
+    pub expect: Option<v1::Version>,
+    #[command(flatten)]
+    pub request_id: RequestId,
+}
+
+#[derive(Args, Debug)]
+pub struct Resign {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    #[command(flatten)]
+    pub right: SeatRight,
+    #[command(flatten)]
+    pub request_id: RequestId,
+}
+
+#[derive(Args, Debug)]
+pub struct Abort {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    #[command(flatten)]
+    pub right: OwnerRight,
+    #[command(flatten)]
+    pub request_id: RequestId,
+}
+
+#[derive(Args, Debug)]
+pub struct Delete {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    #[command(flatten)]
+    pub right: OwnerRight,
+}
+
+#[derive(Args, Debug)]
+pub struct Watch {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    /// Show what came after this version instead of the game as it stands; 0: from the creation on.
+    #[arg(long, value_name = "REVISION[:DIGEST]", value_parser = version)]
+    pub after: Option<v1::Version>,
+    /// When this reader falls behind, skip to the game as it stands.
+    #[arg(long)]
+    pub latest_only: bool,
+    /// Stop when the connection is lost instead of reconnecting.
+    #[arg(long)]
+    pub once: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct List {
+    /// Games in this status alone.
+    #[arg(long, value_name = "STATUS")]
+    pub status: Option<Status>,
+    /// Games in which a seat has this player id alone.
+    #[arg(long, value_name = "PLAYER_ID", default_value = "", hide_default_value = true)]
+    pub player: String,
+    /// Games with this label alone.
+    #[arg(long, value_name = "KEY=VALUE", default_value = "", hide_default_value = true)]
+    pub label: String,
+    /// At most how many; 0: all.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+}
+
+/// Where games are in their life.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Status {
+    Waiting,
+    InProgress,
+    Finished,
+}
+
+#[derive(Args, Debug)]
+pub struct History {
+    /// The game's id.
+    #[arg(value_name = "GAME")]
+    pub game_id: String,
+    /// Later revisions alone.
+    #[arg(long, value_name = "REVISION", default_value_t = 0)]
+    pub after: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Layout {
+    /// Draws blocked squares and stores them for any number of games.
+    Create(LayoutCreate),
+    /// Shows a stored layout.
+    Get {
+        /// The layout's id.
+        #[arg(value_name = "LAYOUT")]
+        layout_id: String,
+    },
+}
+
+#[derive(Args, Debug)]
+pub struct LayoutCreate {
+    /// How many squares, 1 to 4.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub count: u32,
+    /// 6x6, 8x8, 10x10, octagon or cross-board.
+    #[arg(long, value_name = "BOARD")]
+    pub board: Option<reversi_rules::Board>,
+    /// How many corners hold handicap discs, 0 to 4.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub handicap: u32,
+    /// What to draw from; the same seed draws the same squares. Default: the server draws one.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+}
+
+#[derive(Args, Debug)]
+pub struct Perft {
+    /// To how many plies; a forced pass is one.
+    #[arg(value_name = "DEPTH")]
+    pub depth: u32,
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// The count behind each first move, at full depth.
+    #[arg(long)]
+    pub divide: bool,
+}
+
+/// `500ms`, `10s`, `1m`; a bare number is seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().map_err(|_| "a time such as 500ms, 10s or 1m")?;
+    let unit_ms = match &text[digits..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        other => return Err(format!("unknown unit {other:?}: one of ms, s, m")),
+    };
+    let ms = number.checked_mul(unit_ms).filter(|ms| *ms <= 86_400_000);
+    Ok(Duration::from_millis(ms.ok_or("at most a day")?))
+}
+
+/// `7`, `7:1234567890` or `7:0x00000000499602d2`.
+fn version(text: &str) -> Result<v1::Version, String> {
+    let (revision, digest) = text.split_once(':').unwrap_or((text, "0"));
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(hex) => u64::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    match (revision.parse(), number(digest)) {
+        (Ok(revision), Ok(digest)) => Ok(v1::Version { revision, digest }),
+        _ => Err("a revision, or revision:digest as show and --json write it".to_owned()),
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("needs the form key=value")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn seat(text: &str) -> Result<v1::NewSeat, String> {
+    if text == "open" {
+        return Ok(v1::NewSeat { open: true, ..Default::default() });
+    }
+    let (player_id, display_name) = text.split_once('=').unwrap_or((text, ""));
+    Ok(v1::NewSeat {
+        player_id: player_id.to_owned(),
+        display_name: display_name.to_owned(),
+        open: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times_have_units_and_a_bound() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for bad in ["", "s", "1h", "-1s", "99999999999999999999s", "2000m"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_read_as_it_is_written() {
+        assert_eq!(version("7"), Ok(v1::Version { revision: 7, digest: 0 }));
+        assert_eq!(version("7:255"), Ok(v1::Version { revision: 7, digest: 255 }));
+        assert_eq!(version("7:0x00000000000000ff"), Ok(v1::Version { revision: 7, digest: 255 }));
+        assert!(version("7:").is_err() && version("x").is_err() && version("7:0x").is_err());
+    }
+
+    #[test]
+    fn seats_are_open_named_or_taken_without_a_name() {
+        let named = |id: &str, name: &str| v1::NewSeat {
+            player_id: id.to_owned(),
+            display_name: name.to_owned(),
+            open: false,
+        };
+        assert!(seat("open").unwrap().open);
+        assert_eq!(seat("").unwrap(), named("", ""));
+        assert_eq!(seat("ann=Ann = A.").unwrap(), named("ann", "Ann = A."));
+        assert_eq!(seat("open=").unwrap(), named("open", ""));
+    }
+}

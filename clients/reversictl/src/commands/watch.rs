@@ -1,0 +1,113 @@
+//! Shows a game as it is played; on a terminal in place, else as one block an event.
+
+use std::error::Error as _;
+
+use reversi_proto::v1;
+use reversi_proto::v1::watch_game_response::Message;
+
+use crate::args;
+use crate::connect::Session;
+use crate::errors::Failure;
+use crate::follow::{Follower, Update};
+use crate::output::Output;
+use crate::view::View;
+use crate::{json, words};
+
+/// Follows the game until it ends.
+///
+/// # Errors
+///
+/// [`Failure::DoesNotHold`] at the end, when the chain broke on the way.
+pub async fn run(session: &Session, watch: &args::Watch) -> Result<(), Failure> {
+    let follower = Follower::new(session, &watch.game_id, watch.after)
+        .latest_only(watch.latest_only)
+        .once(watch.once);
+    show(session.output, follower).await
+}
+
+/// Shows everything that the follower meets.
+pub async fn show(output: Output, mut follower: Follower) -> Result<(), Failure> {
+    let mut screen = Screen { output, view: View::default(), holds: true };
+    output.clear()?;
+    while let Some(update) = follower.next().await? {
+        screen.show(&update)?;
+    }
+    if screen.holds { Ok(()) } else { Err(Failure::DoesNotHold) }
+}
+
+struct Screen {
+    output: Output,
+    view: View,
+    holds: bool,
+}
+
+impl Screen {
+    fn show(&mut self, update: &Update) -> Result<(), Failure> {
+        match update {
+            Update::Message { message, broken } => {
+                if let Some(broken) = broken {
+                    self.holds = false;
+                    self.output.notice(&format!("the chain is broken: {broken}"));
+                }
+                if self.output.json {
+                    self.output.line(&json::line(message))
+                } else {
+                    self.show_message(message)
+                }
+            }
+            Update::Lost { fault, wait } => {
+                let why = if fault.message().is_empty() { "no answer" } else { fault.message() };
+                let hint = match fault.source() {
+                    Some(_) => " (is the server running? start one: cargo run --release)",
+                    None => "",
+                };
+                let why = crate::escape::text(why);
+                self.output.notice(&format!(
+                    "lost the stream: {why}{hint}; reconnecting in {:.1} s, resuming where it was",
+                    wait.as_secs_f32()
+                ));
+                Ok(())
+            }
+        }
+    }
+
+    fn show_message(&mut self, message: &v1::WatchGameResponse) -> Result<(), Failure> {
+        match &message.message {
+            Some(Message::Snapshot(game)) => self.view = View::of(game.clone()),
+            Some(Message::Event(event)) => {
+                self.view.apply(event);
+                if !matches!(event.change, Some(v1::game_event::Change::MovePlayed(_))) {
+                    let frame = format!(
+                        "{}Then: {}.",
+                        self.view.text(self.output.style),
+                        words::change(event)
+                    );
+                    return self.output.frame(&frame);
+                }
+            }
+            Some(Message::Reset(reset)) => {
+                self.output.notice(match v1::ResetReason::try_from(reset.reason) {
+                    Ok(v1::ResetReason::RevisionAhead) => {
+                        "the server does not have what was shown last: it lost changes; going on from what it has"
+                    }
+                    Ok(v1::ResetReason::HistoryDiverged) => {
+                        "the game went on differently from what was shown; going on from what the server has"
+                    }
+                    Ok(v1::ResetReason::Unspecified) | Err(_) => "the server starts over",
+                });
+                self.view = View::of(reset.game.clone().unwrap_or_default());
+            }
+            Some(Message::End(end)) => {
+                self.output.notice(match v1::EndReason::try_from(end.reason) {
+                    Ok(v1::EndReason::GameFinished) => "the game is over",
+                    Ok(v1::EndReason::GameDeleted) => "the game was deleted",
+                    Ok(v1::EndReason::GameExpired) => "the game has expired",
+                    Ok(v1::EndReason::Unspecified) | Err(_) => "the watch is over",
+                });
+                return Ok(());
+            }
+            Some(Message::CaughtUp(_) | Message::Heartbeat(_)) | None => return Ok(()),
+        }
+        self.output.frame(&self.view.text(self.output.style))
+    }
+}

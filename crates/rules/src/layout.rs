@@ -138,7 +138,7 @@ impl Layout {
         hash[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The stored form: version 1, board, handicap, form and squares; at most 21 bytes.
+    /// The stored form: version 1, board, handicap, form and squares; at most 22 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![packed::VERSION];
         self.put_whole(&mut bytes);

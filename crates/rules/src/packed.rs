@@ -1,11 +1,11 @@
-//! Reading the crate's byte forms, and what can be wrong with them.
+//! The crate's byte forms: the position's own, and what all share.
 //!
 //! Each form begins with a version byte. Bytes outlive releases: a new form gets a new version, and the old one
 //! stays readable. For every value there is exactly one encoding, and decoding refuses any other.
 
 use std::fmt;
 
-use crate::{Fault, Square};
+use crate::{Cell, Color, ColorSet, Fault, Position, Rules, Square, SquareSet};
 
 /// The version byte with which every form begins today.
 pub(crate) const VERSION: u8 = 1;
@@ -96,4 +96,57 @@ impl<'a> Reader<'a> {
 /// Writes a square as two bytes: file, then rank, from 0.
 pub(crate) fn put_square(bytes: &mut Vec<u8>, square: Square) {
     bytes.extend([square.file(), square.rank()]);
+}
+
+impl Position {
+    /// The stored form, without the rules: a version byte, the number of the colour to move (0: nobody), a bit for each
+    /// colour that resigned (1 for black, 2, 4, 8), then the playable squares row by row, three a byte in base six (0
+    /// empty, 1 to 4 a colour's number, 5 neutral; the first weighs most). At most 37 bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let to_move = self.to_move().map_or(0, Color::number);
+        let mut bytes = vec![VERSION, to_move, self.resigned().bits()];
+        let mut digits =
+            self.rules().board().playable().iter().map(|square| match self.cell(square) {
+                Cell::Disc(color) => color.number(),
+                Cell::Neutral => 5,
+                Cell::Empty | Cell::Blocked | Cell::Outside => 0,
+            });
+        while let Some(first) = digits.next() {
+            let mut next = || digits.next().unwrap_or(0);
+            bytes.push(first * 36 + next() * 6 + next());
+        }
+        bytes
+    }
+
+    /// Reads what [`Position::to_bytes`] wrote of a position by these rules.
+    ///
+    /// # Errors
+    ///
+    /// Any other bytes; where they are well-formed but break the rules, every fault.
+    pub fn from_bytes(rules: &Rules, bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes)?;
+        let to_move = match reader.u8()? {
+            0 => None,
+            number => Some(Color::from_number(number).ok_or(DecodeError::Malformed)?),
+        };
+        let resigned = reader.number(ColorSet::from_bits)?;
+        let start = Self::start(rules);
+        let mut discs = [SquareSet::EMPTY; 5];
+        let mut squares = rules.board().playable().iter();
+        while squares.len() > 0 {
+            let byte = reader.u8()?;
+            for digit in [byte / 36, byte / 6 % 6, byte % 6] {
+                let square = squares.next();
+                match (digit, square) {
+                    (0, _) => {}
+                    (1..=5, Some(square)) if start.cell(square) != Cell::Blocked => {
+                        discs[usize::from(digit) - 1].insert(square);
+                    }
+                    _ => return Err(DecodeError::Malformed),
+                }
+            }
+        }
+        reader.end()?;
+        Ok(Self::claimed(rules, discs, to_move, resigned, None)?)
+    }
 }

@@ -5,29 +5,11 @@
 
 use std::fmt;
 
-use crate::names::vocabulary;
 use crate::outcome::Counts;
 use crate::{
-    Cell, Color, ColorSet, Fault, Objective, Opening, Outcome, Reason, Rules, Square, SquareSet,
-    moves,
+    Cell, Color, ColorSet, IllegalMove, IllegalResignation, MoveKind, Objective, Opening, Outcome,
+    Passes, Played, Reason, Rules, Square, SquareSet, Why, moves,
 };
-
-/// What the legal placements of a moment do. It is the same for all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum MoveKind {
-    /// They outflank, and flip.
-    Flip = 1,
-    /// They fill the centre in a free opening.
-    Opening = 2,
-    /// They touch a disc and flip nothing: a multicolor player who cannot flip.
-    Adjacent = 3,
-}
-
-vocabulary!(MoveKind, "move kind",
-    Flip => "flip",
-    Opening => "opening",
-    Adjacent => "adjacent",
-);
 
 /// A position that a game by its rules can hold: the rules, the discs, who is to move and who resigned.
 ///
@@ -44,123 +26,18 @@ vocabulary!(MoveKind, "move kind",
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Position {
-    rules: Rules,
+    pub(crate) rules: Rules,
     /// The squares that can hold a disc: of the board and not blocked.
-    open: SquareSet,
+    pub(crate) open: SquareSet,
     /// The discs by colour, neutral ones last.
-    discs: [SquareSet; 5],
+    pub(crate) discs: [SquareSet; 5],
     /// None once the game is over.
-    to_move: Option<Color>,
-    resigned: ColorSet,
+    pub(crate) to_move: Option<Color>,
+    pub(crate) resigned: ColorSet,
 }
 
 /// Where neutral discs are among the discs.
-const NEUTRAL: usize = 4;
-
-/// What a placement did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Played {
-    /// Who placed.
-    pub color: Color,
-    /// Where.
-    pub square: Square,
-    /// What kind of move it was.
-    pub kind: MoveKind,
-    /// The discs that it flipped.
-    pub flips: SquareSet,
-    /// Who then had to pass.
-    pub passed: Passes,
-}
-
-/// The colours that had to pass after a move, in order: at most one. Empty when the move ended the game, and
-/// in multicolor games.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Passes(Option<Color>);
-
-impl Passes {
-    /// The colours in order.
-    pub fn iter(self) -> impl Iterator<Item = Color> {
-        self.0.into_iter()
-    }
-
-    /// How many passed.
-    pub fn len(self) -> usize {
-        self.iter().count()
-    }
-
-    /// Whether nobody had to.
-    pub const fn is_empty(self) -> bool {
-        self.0.is_none()
-    }
-}
-
-/// A placement that the rules do not allow now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IllegalMove {
-    /// Where the disc was to go.
-    pub square: Square,
-    /// Why it cannot.
-    pub why: Why,
-}
-
-/// Why a placement is illegal. The first that applies is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
-    /// The game is over.
-    GameOver,
-    /// The board has no such square.
-    Outside,
-    /// The square is blocked.
-    Blocked,
-    /// The square holds a disc.
-    Occupied,
-    /// The opening is free and the centre not yet full: the disc must go there.
-    NotCentre,
-    /// It outflanks nothing, and the mover can flip elsewhere.
-    FlipsNothing,
-    /// The mover can flip nowhere, and the square touches no disc.
-    NotAdjacent,
-}
-
-impl fmt::Display for IllegalMove {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let square = self.square;
-        match self.why {
-            Why::GameOver => f.write_str("the game is over"),
-            Why::Outside => write!(f, "{square} is not on this board"),
-            Why::Blocked => write!(f, "{square} is blocked"),
-            Why::Occupied => write!(f, "{square} holds a disc"),
-            Why::NotCentre => write!(f, "{square} is not in the centre, which is filled first"),
-            Why::FlipsNothing => write!(f, "{square} flips nothing"),
-            Why::NotAdjacent => write!(f, "{square} touches no disc"),
-        }
-    }
-}
-
-impl std::error::Error for IllegalMove {}
-
-/// Why a colour cannot resign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum IllegalResignation {
-    /// Nobody plays it.
-    NoSuchColor,
-    /// The game is over.
-    GameOver,
-    /// It has resigned before.
-    Resigned,
-}
-
-impl fmt::Display for IllegalResignation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoSuchColor => "nobody plays this colour",
-            Self::GameOver => "the game is over",
-            Self::Resigned => "this colour has resigned before",
-        })
-    }
-}
-
-impl std::error::Error for IllegalResignation {}
+pub(crate) const NEUTRAL: usize = 4;
 
 impl Position {
     /// The position before the first disc is placed.
@@ -260,7 +137,7 @@ impl Position {
 
     /// What the colour could do if it were its turn: the squares it could place on, and what that would do. Empty only when
     /// it would have to pass or the game is over.
-    fn placements(&self, color: Color) -> (MoveKind, SquareSet) {
+    pub(crate) fn placements(&self, color: Color) -> (MoveKind, SquareSet) {
         let occupied = self.occupied();
         let empty = self.open - occupied;
         // The centre is full from the start but in a free opening, and discs stay.
@@ -348,7 +225,7 @@ impl Position {
     }
 
     /// The players who have not resigned.
-    fn left(&self) -> ColorSet {
+    pub(crate) fn left(&self) -> ColorSet {
         self.rules.color_set().without(self.resigned)
     }
 
@@ -361,7 +238,7 @@ impl Position {
                 self.to_move = Some(next);
                 return passed;
             }
-            passed = Passes(Some(next));
+            passed = Passes::of(next);
         }
         self.to_move = None;
         Passes::default()
@@ -423,100 +300,6 @@ impl Position {
             text.extend((0..size).map(|file| self.cell(Square::at(file, rank)).character()));
         }
         text
-    }
-
-    /// The position of these claims, if a game by the rules could hold it. `discs` lie on open squares, no two on one.
-    ///
-    /// What is checked is what holds for ever once it holds: that the start's discs are still occupied squares, who can
-    /// have discs at all, the order of a free opening, whose turn it can be, and that the game is over exactly when it is
-    /// said to be. Whether play can reach the position is not asked.
-    pub(crate) fn claimed(
-        rules: &Rules,
-        discs: [SquareSet; 5],
-        to_move: Option<Color>,
-        resigned: ColorSet,
-    ) -> Result<Self, Vec<Fault>> {
-        let start = Self::start(rules);
-        let position = Self { discs, to_move, resigned, ..start.clone() };
-        let mut faults = position.disc_faults(&start);
-        if faults.is_empty() {
-            faults = position.turn_faults();
-        }
-        if faults.is_empty() { Ok(position) } else { Err(faults) }
-    }
-
-    /// What no play from the start could have done to the discs.
-    fn disc_faults(&self, start: &Self) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        let mut fault = |problem: String| faults.push(Fault::new("board", problem));
-        for color in Color::ALL {
-            if !self.rules.color_set().contains(color) && self.count(color) > 0 {
-                fault(format!("holds {color} discs, and nobody plays {color}"));
-            }
-        }
-        if self.discs[NEUTRAL].len() > start.discs[NEUTRAL].len() {
-            fault(format!("holds more than {} neutral discs", start.discs[NEUTRAL].len()));
-        }
-        for square in start.occupied() - self.occupied() {
-            fault(format!("is empty at {square}, which holds a disc from the start"));
-        }
-        let unfilled = self.rules.board().centre_set() & self.empty();
-        if self.rules.opening() == Some(Opening::Free) && !unfilled.is_empty() {
-            let placed = 4 - unfilled.len();
-            let by = |color: Color| (self.discs(color) & self.rules.board().centre_set()).len();
-            if self.occupied() != start.occupied() | (self.rules.board().centre_set() - unfilled) {
-                fault("holds discs outside the centre, which a free opening fills first".into());
-            }
-            if start.occupied() - self.discs(Color::Black) != SquareSet::EMPTY {
-                fault("has flipped discs in a free opening".into());
-            }
-            if by(Color::Black) != placed.div_ceil(2) {
-                fault(format!("holds {} black discs of {placed} in the centre", by(Color::Black)));
-            }
-        }
-        faults
-    }
-
-    /// What is wrong with whose turn it is and who resigned, given that the discs are in order.
-    fn turn_faults(&self) -> Vec<Fault> {
-        let mut faults = Vec::new();
-        for color in self.resigned.without(self.rules.color_set()).iter() {
-            faults.push(Fault::new("resigned", format!("lists {color}, which nobody plays")));
-        }
-        let mut to_move = |problem: String| faults.push(Fault::new("to_move", problem));
-        let left = self.left();
-        let movers: ColorSet =
-            left.iter().filter(|color| !self.placements(*color).1.is_empty()).collect();
-        let over = left.len() == 1 || movers.is_empty();
-        match self.to_move {
-            Some(color) if over => to_move(format!("is {color}, but the game is over")),
-            Some(color) if !left.contains(color) => {
-                to_move(format!("is {color}, which does not play or has resigned"));
-            }
-            Some(color) if !movers.contains(color) => {
-                to_move(format!("is {color}, which has no move and must pass"));
-            }
-            Some(color) if self.out_of_turn(color) => {
-                to_move(format!("is {color}, whose turn it is not after {} discs", self.ply()));
-            }
-            None if !over => to_move("is nobody, but the game is not over".into()),
-            Some(_) | None => {}
-        }
-        // The last resignation ends a game that was not over yet.
-        if left.is_empty()
-            || (left.len() < self.rules.color_set().len() && movers.is_empty()) && left.len() == 1
-        {
-            faults.push(Fault::new("resigned", "lists a player who had no game left to resign"));
-        }
-        faults
-    }
-
-    /// Whether passes cannot explain that it is this colour's turn: nobody passes in a multicolor game nor in a free opening.
-    fn out_of_turn(&self, color: Color) -> bool {
-        let in_opening = self.placements(color).0 == MoveKind::Opening;
-        let nobody_passed = in_opening || (self.rules.multicolor() && self.resigned.is_empty());
-        let turn = self.ply() as usize % usize::from(self.rules.players());
-        nobody_passed && Color::ALL[turn] != color
     }
 }
 

@@ -54,6 +54,11 @@ impl Checked {
         self.rules.handicap
     }
 
+    /// The settings as they would be without blocked squares.
+    pub fn unblocked(&self) -> &Rules {
+        &self.rules
+    }
+
     /// The layout that a request to draw gets: from its own seed if it names one, else from this one. None
     /// when nothing is to be drawn.
     pub fn draw(&self, seed: u64) -> Option<Layout> {

@@ -196,6 +196,7 @@ impl BlockedSetup {
         let forms = [self.count.is_some(), squares_given, self.layout_id.is_some()];
         match forms.into_iter().filter(|given| *given).count() {
             1 => {}
+            0 if self.seed.is_some() => {} // The seed's own fault says what is missing.
             0 => faults.push(fault("", "needs one of count, squares and layout_id")),
             _ => faults.push(fault("", "takes only one of count, squares and layout_id")),
         }

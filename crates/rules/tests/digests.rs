@@ -1,5 +1,7 @@
 //! Digests are what a second language computes: every row of `data/digests.tsv`, which Python's hashlib made.
 
+#![allow(clippy::unwrap_used, reason = "a test panics to fail")]
+
 mod common;
 
 use reversi_rules::{BlockedSetup, Board, Change, Color, Rules, Seat0, Setup, Version};

@@ -1,5 +1,7 @@
 //! Known games end as they are known to end: every row of the project's vectors.
 
+#![allow(clippy::unwrap_used, reason = "a test panics to fail")]
+
 mod common;
 
 use reversi_rules::{Color, Position, Reason, Transcript};

@@ -1,5 +1,7 @@
 //! Blocked squares follow from the seed for ever: every row of the project's vectors, and what layouts promise.
 
+#![allow(clippy::unwrap_used, reason = "a test panics to fail")]
+
 mod common;
 
 use std::collections::HashMap;

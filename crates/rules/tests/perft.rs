@@ -3,6 +3,8 @@
 //! A debug build goes as deep as three million lines of play and a release build as deep as four hundred million; set
 //! `REVERSI_PERFT_FULL` for every depth there is.
 
+#![allow(clippy::unwrap_used, reason = "a test panics to fail")]
+
 mod common;
 
 use reversi_rules::{Position, perft, perft_divide};

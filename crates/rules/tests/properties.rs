@@ -1,5 +1,7 @@
 //! What holds in every game by any rules, played at random to its end.
 
+#![allow(clippy::unwrap_used, reason = "a test panics to fail")]
+
 mod common;
 
 use common::{Step, any_moves, any_rules, any_steps, pick};

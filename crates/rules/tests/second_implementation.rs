@@ -1,5 +1,7 @@
 //! Random games of every kind are the same games on a plain second implementation of the rules.
 
+#![allow(clippy::unwrap_used, reason = "a test panics to fail")]
+
 mod common;
 
 use common::reference::Reference;
@@ -64,6 +66,6 @@ proptest! {
             }
             check_same(&position, &reference);
         }
-        prop_assert!(position.outcome().is_some(), "110 steps end any game");
+        prop_assert!(position.outcome().is_some(), "120 steps end any game");
     }
 }

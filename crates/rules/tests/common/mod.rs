@@ -151,7 +151,7 @@ pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
         60 => any::<Index>().prop_map(Step::Move),
         1 => select(&Color::ALL[..]).prop_map(Step::Resign),
     ];
-    vec(step, 110)
+    vec(step, 120)
 }
 
 /// Enough moves for any game, and nobody resigns.

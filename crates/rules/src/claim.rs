@@ -1,11 +1,11 @@
-//! Positions and move lists as text and as bytes: relaxed in, strict out.
+//! Positions as a caller may claim them: their text, and every fault of them at once.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::packed::{self, Reader};
+use crate::position::NEUTRAL;
 use crate::setup::quoted;
-use crate::{Cell, Color, ColorSet, DecodeError, Fault, Position, Rules, Square, SquareSet};
+use crate::{Cell, Color, ColorSet, Fault, Opening, Position, Rules, Square, SquareSet};
 
 /// A position as a caller may claim it, sound or not.
 ///
@@ -46,17 +46,7 @@ impl PositionSetup {
     /// cannot be judged on a board that is at fault is not reported.
     pub fn check(&self, rules: &Rules) -> Result<Position, Vec<Fault>> {
         let discs = self.discs(rules)?;
-        let position = Position::claimed(rules, discs, self.to_move, self.resigned);
-        let placed = match &position {
-            Ok(position) => position.ply(),
-            Err(_) => return position,
-        };
-        if placed == self.ply {
-            position
-        } else {
-            let problem = format!("is {}, but {placed} discs have been placed", self.ply);
-            Err(vec![Fault::new("ply", problem)])
-        }
+        Position::claimed(rules, discs, self.to_move, self.resigned, Some(self.ply))
     }
 
     /// The discs of the board's text.
@@ -107,7 +97,7 @@ fn put(
         )),
         (Cell::Empty, _) => Ok(()),
         (Cell::Neutral, _) => {
-            discs[4].insert(square);
+            discs[NEUTRAL].insert(square);
             Ok(())
         }
         (Cell::Disc(color), _) => {
@@ -210,111 +200,117 @@ impl Position {
         }
     }
 
-    /// The stored form, without the rules: a version byte, the number of the colour to move (0: nobody), a bit for each
-    /// colour that resigned (1 for black, 2, 4, 8), then the playable squares row by row, three a byte in base six (0
-    /// empty, 1 to 4 a colour's number, 5 neutral; the first weighs most). At most 37 bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let to_move = self.to_move().map_or(0, Color::number);
-        let mut bytes = vec![packed::VERSION, to_move, self.resigned().bits()];
-        let mut digits =
-            self.rules().board().playable().iter().map(|square| match self.cell(square) {
-                Cell::Disc(color) => color.number(),
-                Cell::Neutral => 5,
-                Cell::Empty | Cell::Blocked | Cell::Outside => 0,
-            });
-        while let Some(first) = digits.next() {
-            let mut next = || digits.next().unwrap_or(0);
-            bytes.push(first * 36 + next() * 6 + next());
-        }
-        bytes
-    }
-
-    /// Reads what [`Position::to_bytes`] wrote of a position by these rules.
+    /// The position of these claims, if a game by the rules could hold it. `discs` lie on open squares, no two on one.
     ///
-    /// # Errors
-    ///
-    /// Any other bytes; where they are well-formed but break the rules, every fault.
-    pub fn from_bytes(rules: &Rules, bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes)?;
-        let to_move = match reader.u8()? {
-            0 => None,
-            number => Some(Color::from_number(number).ok_or(DecodeError::Malformed)?),
-        };
-        let resigned = reader.number(ColorSet::from_bits)?;
+    /// What is checked is what holds for ever once it holds: that the start's discs are still occupied squares, who can
+    /// have discs at all, the order of a free opening, whose turn it can be, and that the game is over exactly when it is
+    /// said to be. Whether play can reach the position is not asked.
+    pub(crate) fn claimed(
+        rules: &Rules,
+        discs: [SquareSet; 5],
+        to_move: Option<Color>,
+        resigned: ColorSet,
+        ply: Option<u32>,
+    ) -> Result<Self, Vec<Fault>> {
         let start = Self::start(rules);
-        let mut discs = [SquareSet::EMPTY; 5];
-        let mut squares = rules.board().playable().iter();
-        while squares.len() > 0 {
-            let byte = reader.u8()?;
-            for digit in [byte / 36, byte / 6 % 6, byte % 6] {
-                let square = squares.next();
-                match (digit, square) {
-                    (0, _) => {}
-                    (1..=5, Some(square)) if start.cell(square) != Cell::Blocked => {
-                        discs[usize::from(digit) - 1].insert(square);
-                    }
-                    _ => return Err(DecodeError::Malformed),
-                }
+        let position = Self { discs, to_move, resigned, ..start.clone() };
+        let mut faults = position.disc_faults(&start);
+        if faults.is_empty() {
+            faults = position.turn_faults();
+            let placed = position.ply();
+            if let Some(ply) = ply.filter(|ply| *ply != placed) {
+                let problem = format!("is {ply}, but {placed} discs have been placed");
+                faults.push(Fault::new("ply", problem));
             }
         }
-        reader.end()?;
-        Ok(Self::claimed(rules, discs, to_move, resigned)?)
+        if faults.is_empty() { Ok(position) } else { Err(faults) }
     }
-}
 
-/// The placements of a game one after another, passes left out.
-///
-/// Written as square names without a space between; read case-insensitively, with white space anywhere between
-/// squares.
-///
-/// ```
-/// use reversi_rules::Transcript;
-/// let transcript: Transcript = "F5 d6\nj10c3".parse()?;
-/// assert_eq!(transcript.0.len(), 4);
-/// assert_eq!(transcript.to_string(), "f5d6j10c3");
-/// assert_eq!("f5x1".parse::<Transcript>().unwrap_err().at, 2);
-/// # Ok::<(), reversi_rules::ParseTranscriptError>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Transcript(pub Vec<Square>);
-
-impl fmt::Display for Transcript {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|square| write!(f, "{square}"))
-    }
-}
-
-/// The text is no transcript.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParseTranscriptError {
-    /// The byte, from 0, at which a square should begin and none does.
-    pub at: usize,
-}
-
-impl fmt::Display for ParseTranscriptError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no square begins at byte {}", self.at)
-    }
-}
-
-impl std::error::Error for ParseTranscriptError {}
-
-impl FromStr for Transcript {
-    type Err = ParseTranscriptError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut squares = Vec::new();
-        let mut at = 0;
-        while let Some(first) = text[at..].chars().next() {
-            if first.is_whitespace() {
-                at += first.len_utf8();
-                continue;
+    /// What no play from the start could have done to the discs.
+    fn disc_faults(&self, start: &Self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut fault = |problem: String| faults.push(Fault::new("board", problem));
+        for color in Color::ALL {
+            if !self.rules.color_set().contains(color) && self.count(color) > 0 {
+                fault(format!("holds {color} discs, and nobody plays {color}"));
             }
-            let parsed = Square::parse_prefix(&text.as_bytes()[at..]);
-            let (square, length) = parsed.ok_or(ParseTranscriptError { at })?;
-            squares.push(square);
-            at += length;
         }
-        Ok(Self(squares))
+        let neutral = start.discs[NEUTRAL].len();
+        if self.discs[NEUTRAL].len() > neutral {
+            fault(format!("holds more than {neutral} neutral discs"));
+        }
+        for square in start.occupied() - self.occupied() {
+            fault(format!("is empty at {square}, which holds a disc from the start"));
+        }
+        if faults.is_empty()
+            && let Err(problem) = self.check_beginning(start)
+        {
+            faults.push(Fault::new("board", problem));
+        }
+        faults
+    }
+
+    /// Whether the game is so young that nothing can have flipped and nobody can have passed.
+    fn is_beginning(&self) -> bool {
+        let free = self.rules.opening() == Some(Opening::Free);
+        self.ply() <= if free { 4 } else { 0 }
+    }
+
+    /// Checks the discs of a game that has just begun.
+    fn check_beginning(&self, start: &Self) -> Result<(), &'static str> {
+        let centre = self.rules.board().centre_set();
+        let placed = self.occupied() - start.occupied();
+        let free = self.rules.opening() == Some(Opening::Free);
+        if free && !(placed - centre).is_empty() && !(centre - placed).is_empty() {
+            return Err("holds discs outside the centre, which a free opening fills first");
+        }
+        if self.is_beginning() {
+            let colors = self.discs.iter().zip(start.discs);
+            if colors.into_iter().any(|(now, start)| !(start - *now).is_empty()) {
+                return Err("has flipped discs, and nothing can have flipped yet");
+            }
+            if (placed & self.discs(Color::Black)).len() != placed.len().div_ceil(2) {
+                return Err("holds more of one colour than its turns in a free opening");
+            }
+        }
+        Ok(())
+    }
+
+    /// What is wrong with whose turn it is and who resigned, given that the discs are in order.
+    fn turn_faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for color in self.resigned.without(self.rules.color_set()).iter() {
+            faults.push(Fault::new("resigned", format!("lists {color}, which nobody plays")));
+        }
+        let left = self.left();
+        let stuck = |color: Color| self.placements(color).1.is_empty();
+        let nobody_moves = self.rules.colors().all(stuck);
+        // A resignation that leaves one player, or none, needs a game that was not over before.
+        if left.is_empty() || (left.len() == 1 && nobody_moves) {
+            faults.push(Fault::new("resigned", "lists a player who had no game left to resign"));
+        }
+        let over = left.len() <= 1 || nobody_moves;
+        let problem = match self.to_move {
+            None if over => return faults,
+            None => "is nobody, but the game is not over".into(),
+            Some(color) if over => format!("is {color}, but the game is over"),
+            Some(color) if !left.contains(color) => {
+                format!("is {color}, which does not play or has resigned")
+            }
+            Some(color) if stuck(color) => format!("is {color}, which cannot move and must pass"),
+            Some(color) if self.out_of_turn(color) => {
+                format!("is {color}, whose turn it is not after {} discs", self.ply())
+            }
+            Some(_) => return faults,
+        };
+        faults.push(Fault::new("to_move", problem));
+        faults
+    }
+
+    /// Whether no pass can explain that it is this colour's turn.
+    fn out_of_turn(&self, color: Color) -> bool {
+        let everybody_plays = self.rules.multicolor() && self.resigned.is_empty();
+        let turn = self.ply() as usize % usize::from(self.rules.players());
+        (self.is_beginning() || everybody_plays) && Color::ALL[turn] != color
     }
 }

@@ -3,7 +3,11 @@
 import re
 
 from generate import PROTO
-from reversi_client import digest
+from history import check_history
+from reversi.v1.game_service_pb2 import AbortGameRequest, ResignGameRequest
+from reversi.v1.rules_pb2 import COLOR_RED, BlockedSquares, Rules
+from reversi_client import call, digest
+from table import Table
 
 HEX_ROW = re.compile(r"^//\s+([0-9a-f]{16}) +([0-9a-f]+) +([0-9a-f]{16})$", re.MULTILINE)
 
@@ -21,6 +25,24 @@ def test_vectors_of_the_rules_hold(vectors):
     rows = [line.split("\t")[1:] for line in lines if line and not line.startswith("#")]
     assert len(rows) >= 5
     check(rows)
+
+
+def test_every_kind_of_change_has_the_digest_of_its_canonical_bytes(stub, rng):
+    """On squares that a caller named; drawn ones are in the whole games."""
+    blocked = BlockedSquares(squares=["H8", "a2"])
+    table = Table(stub, rng, Rules(players=3, blocked_squares=blocked))
+    assert table.game.layout.squares == ["a2", "h8"]
+    table.join()
+    table.play()
+    game_id = table.game.game_id
+    resign = ResignGameRequest(game_id=game_id, seat_token=table.tokens[COLOR_RED])
+    assert call(stub.ResignGame, resign).event.version.revision == 4
+    abort = AbortGameRequest(game_id=game_id, owner_token=table.owner_token)
+    assert call(stub.AbortGame, abort).event.version.revision == 5
+    record = table.record(page_size=0)
+    check_history(record)
+    kinds = ["created", "seat_claimed", "move_played", "resigned", "aborted"]
+    assert [event.WhichOneof("change") for event in record] == kinds
 
 
 def check(rows) -> None:

@@ -1,5 +1,6 @@
 """Whole games of both kinds, watched, with every digest, flip and pass recomputed here."""
 
+from history import check_history
 from plain_rules import PlainBoard
 from reversi.v1.game_pb2 import (
     GAME_STATUS_FINISHED,
@@ -19,7 +20,7 @@ from reversi.v1.rules_pb2 import (
     BlockedSquares,
     Rules,
 )
-from reversi_client import call, event_digest
+from reversi_client import call
 from spectator import Spectator
 from table import Table
 
@@ -91,18 +92,6 @@ def play_watched(table: Table) -> None:
     assert stored.position == record[-1].position
     assert stored.outcome == record[-1].outcome
     assert stored.status == GAME_STATUS_FINISHED
-
-
-def check_history(record) -> None:
-    """Revisions without gaps from 1, times in order, and digests that follow from the changes."""
-    previous = 0
-    for revision, event in enumerate(record, start=1):
-        assert event.version.revision == revision
-        assert event.previous_digest == previous
-        assert event.version.digest == event_digest(event)
-        previous = event.version.digest
-    times = [event.time.ToNanoseconds() for event in record]
-    assert times == sorted(times)
 
 
 def check_by_plain_rules(table: Table) -> None:

@@ -29,6 +29,7 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "For every command")]
 pub struct Global {
     /// Where the server is.
     #[arg(

@@ -221,7 +221,7 @@ fn chain(status: &Status) -> String {
         let cause_text = cause.to_string();
         if text.is_empty() {
             text = cause_text;
-        } else if !text.contains(&cause_text) && !cause_text.contains(&text) {
+        } else if cause_text != "transport error" && !text.contains(&cause_text) {
             let _ = write!(text, ": {cause_text}");
         }
         source = cause.source();
@@ -248,5 +248,103 @@ fn code_name(code: Code) -> &'static str {
         Code::Unavailable => "UNAVAILABLE",
         Code::DataLoss => "DATA_LOSS",
         Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use tonic_types::FieldViolation;
+
+    use super::*;
+
+    const CONTEXT: Context<'_> = Context {
+        server: "http://127.0.0.1:7420",
+        game_id: Some("g1"),
+        request_id: Some("9f0c3d1e-0000-4000-8000-000000000000"),
+    };
+
+    fn refusal(code: Code, reason: &str, metadata: &[(&str, &str)]) -> Failure {
+        let metadata = metadata.iter().map(|(k, v)| (k.to_string(), v.to_string()));
+        let details = ErrorDetails::with_error_info(
+            reason,
+            "reversi.v1",
+            metadata.collect::<HashMap<_, _>>(),
+        );
+        Failure::of(Status::with_error_details(code, "no", details), true)
+    }
+
+    #[test]
+    fn every_refusal_of_the_contract_says_what_to_do_next() {
+        let reasons = [
+            ("GAME_NOT_FOUND", "reversictl list"),
+            ("LAYOUT_NOT_FOUND", "reversictl layout create"),
+            ("TOKEN_MISSING", "REVERSICTL_TOKEN"),
+            ("TOKEN_INVALID", "g1"),
+            ("REQUEST_ID_REUSED", "--request-id"),
+            ("VERSION_MISMATCH", "revision 7 now. Look again: reversictl show g1"),
+            ("NO_OPEN_SEAT", "reversictl watch g1"),
+            ("SEAT_TAKEN", "reversictl join g1"),
+            ("GAME_NOT_STARTED", "reversictl join g1"),
+            ("GAME_FINISHED", "reversictl show g1"),
+            ("SEAT_RESIGNED", "reversictl show g1"),
+            ("NOT_YOUR_TURN", "It is white's turn"),
+            ("ILLEGAL_MOVE", "Legal moves now: d3 c4"),
+            ("LIMIT_REACHED", "watches"),
+        ];
+        let metadata = [
+            ("current_revision", "7"),
+            ("to_move", "COLOR_WHITE"),
+            ("legal_moves", "d3,c4"),
+            ("limit", "watches"),
+        ];
+        for (reason, next) in reasons {
+            let failure = refusal(Code::FailedPrecondition, reason, &metadata);
+            let text = failure.text(CONTEXT);
+            assert!(text.starts_with(&format!("error: no ({reason})\n")), "{text}");
+            assert!(text.contains(next), "{text}");
+            let json = failure.json(CONTEXT).unwrap();
+            assert_eq!(json["error"]["reason"], reason);
+            assert_eq!(json["error"]["metadata"]["current_revision"], "7");
+            assert!(json["error"]["next"].as_str().unwrap().contains(next));
+        }
+    }
+
+    #[test]
+    fn every_bad_field_is_named() {
+        let details = ErrorDetails::with_bad_request(vec![
+            FieldViolation::new("rules.players", "takes 2 to 4 players, not 7"),
+            FieldViolation::new("rules.board\x1b[2J", "cannot be the 6x6"),
+        ]);
+        let failure = Failure::of(
+            Status::with_error_details(Code::InvalidArgument, "2 fields are wrong", details),
+            true,
+        );
+        assert_eq!(
+            failure.text(CONTEXT),
+            "error: 2 fields are wrong (INVALID_ARGUMENT)\n  rules.players: takes 2 to 4 players, \
+             not 7\n  rules.board\\u{1b}[2J: cannot be the 6x6"
+        );
+        let json = failure.json(CONTEXT).unwrap();
+        assert_eq!(json["error"]["fields"][0]["field"], "rules.players");
+        assert_eq!(json["error"]["fields"][1]["problem"], "cannot be the 6x6");
+    }
+
+    #[test]
+    fn an_unknown_outcome_tells_how_to_repeat_safely_and_only_then() {
+        let lost = |sent| Failure::of(Status::unavailable("the store is away"), sent);
+        assert!(lost(true).text(CONTEXT).contains("--request-id 9f0c3d1e"));
+        assert!(!lost(false).text(CONTEXT).contains("--request-id"));
+        let read_only = Context { request_id: None, ..CONTEXT };
+        assert!(!lost(true).text(read_only).contains("--request-id"));
+    }
+
+    #[test]
+    fn a_reader_that_has_enough_is_no_failure() {
+        let closed = Failure::Output(io::ErrorKind::BrokenPipe.into());
+        assert_eq!(closed.text(CONTEXT), "");
+        assert_eq!(closed.json(CONTEXT), None);
+        assert_eq!(format!("{:?}", closed.exit_code()), format!("{:?}", ExitCode::SUCCESS));
     }
 }

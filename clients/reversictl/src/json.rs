@@ -42,7 +42,8 @@ named!(
     WatchGameResponse,
 );
 
-fn dynamic<M: Named>(message: &M) -> DynamicMessage {
+/// The message with its descriptor.
+pub fn dynamic<M: Named>(message: &M) -> DynamicMessage {
     let descriptor = POOL
         .get_message_by_name(&format!("reversi.v1.{}", M::NAME))
         .expect("a generated message is in the descriptors that it was generated from");

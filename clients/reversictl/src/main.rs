@@ -9,6 +9,7 @@
 mod args;
 mod commands;
 mod connect;
+mod convert_stub;
 mod errors;
 mod escape;
 mod follow;
@@ -33,7 +34,15 @@ use crate::output::Output;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(problem) if problem.use_stderr() && std::env::args().any(|arg| arg == "--json") => {
+            let failure = Failure::Usage(problem.render().to_string());
+            eprintln!("{}", failure.json(Context::default()).unwrap_or_default());
+            return failure.exit_code();
+        }
+        Err(asked_or_wrong) => asked_or_wrong.exit(),
+    };
     let output = Output::new(&cli.global);
     let server = cli.global.server.clone();
     let game_id = cli.command.game_id().map(str::to_owned);

@@ -7,6 +7,7 @@ use reversi_rules::{BlockedSetup, Board, Objective, Opening, Setup};
 
 /// Which variant to play.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "The variant")]
 pub struct RulesArgs {
     /// 6x6, 8x8 (the default), 10x10, octagon or cross-board.
     #[arg(long, value_name = "BOARD")]

@@ -9,7 +9,6 @@
 mod args;
 mod commands;
 mod connect;
-mod convert_stub;
 mod errors;
 mod escape;
 mod follow;

@@ -6,10 +6,10 @@
 
 use reversi_proto::v1;
 use reversi_proto::v1::game_event::Change as WireChange;
-use reversi_rules::{Applied, Change, Game, Rules, Seat0, Square};
+use reversi_proto::{convert, to_wire};
+use reversi_rules::{Applied, Game};
 use serde_json::{Value, json};
 
-use crate::convert_stub as convert;
 use crate::json;
 
 /// Something in the record that does not follow from the rest.
@@ -101,7 +101,7 @@ impl Replay {
     /// Replays the event's change, and builds the event that tells it.
     fn expect(&mut self, found: &v1::GameEvent) -> Result<v1::GameEvent, String> {
         let wire = found.change.as_ref().ok_or("no change that is known here")?;
-        let change = self.change(wire)?;
+        let change = convert::change(found)?;
         let (game, applied) = match self.game.take() {
             None => (Game::create(&change).map_err(|r| r.to_string())?, Applied::default()),
             Some(mut game) => {
@@ -110,10 +110,9 @@ impl Replay {
             }
         };
         let before = self.version();
-        let version = game.version();
         let event = v1::GameEvent {
             game_id: self.game_id.clone(),
-            version: Some(v1::Version { revision: version.revision, digest: version.digest }),
+            version: Some(to_wire::version(game.version())),
             previous_digest: before.digest,
             time: match (found.time, self.standing.update_time) {
                 (Some(now), Some(then))
@@ -124,39 +123,13 @@ impl Replay {
                 (now, then) => now.or(then).or(Some(Default::default())),
             },
             change: Some(retold(wire, &game, &applied)),
-            position: Some(convert::position(&game)),
+            position: Some(to_wire::position(game.position(), game.status())),
             status: game.status().number().into(),
-            outcome: convert::outcome(&game),
+            outcome: game.outcome().as_ref().map(to_wire::outcome),
         };
         self.stand(&event);
         self.game = Some(game);
         Ok(event)
-    }
-
-    /// The change in the rules' terms.
-    fn change(&self, wire: &WireChange) -> Result<Change, String> {
-        let color = |number| convert::color(number).ok_or("a colour that nobody plays");
-        Ok(match wire {
-            WireChange::Created(created) => Change::Created {
-                game_id: self.game_id.clone(),
-                rules: rules(created)?,
-                seats: created
-                    .seats
-                    .iter()
-                    .map(|seat| Seat0 { claimed: seat.claimed, player_id: seat.player_id.clone() })
-                    .collect(),
-            },
-            WireChange::SeatClaimed(claim) => Change::SeatClaimed {
-                color: color(claim.color)?,
-                player_id: claim.player_id.clone(),
-            },
-            WireChange::MovePlayed(played) => Change::MovePlayed {
-                color: color(played.color)?,
-                square: played.square.parse::<Square>().map_err(|error| error.to_string())?,
-            },
-            WireChange::Resigned(resigned) => Change::Resigned { color: color(resigned.color)? },
-            WireChange::Aborted(_) => Change::Aborted,
-        })
     }
 
     /// Folds the event into the game as the contract shows it.
@@ -223,27 +196,17 @@ impl Replay {
     }
 }
 
-/// The rules that a game was created by; its layout is drawn again, so that it is compared too.
-fn rules(created: &v1::GameCreated) -> Result<Rules, String> {
-    let told = created.rules.as_ref().ok_or("no rules")?;
-    let setup = convert::setup(told)?;
-    let checked = setup
-        .check()
-        .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
-    checked.complete(None).map_err(|mismatch| format!("blocked_squares {mismatch}"))
-}
-
 /// The change as the contract tells it after a replay.
 fn retold(told: &WireChange, game: &Game, applied: &Applied) -> WireChange {
     match (told, &applied.played) {
         (WireChange::Created(created), _) => WireChange::Created(v1::GameCreated {
-            rules: Some(convert::rules(game.rules())),
-            layout: game.rules().layout().map(convert::layout),
+            rules: Some(to_wire::rules(game.rules())),
+            layout: game.rules().layout().map(to_wire::layout),
             seats: game
                 .seats()
                 .zip(&created.seats)
                 .map(|(seat, told)| v1::Seat {
-                    color: seat.color.number().into(),
+                    color: to_wire::color(seat.color),
                     player_id: if seat.claimed { told.player_id.clone() } else { String::new() },
                     display_name: if seat.claimed {
                         told.display_name.clone()
@@ -256,7 +219,7 @@ fn retold(told: &WireChange, game: &Game, applied: &Applied) -> WireChange {
                 .collect(),
         }),
         (WireChange::MovePlayed(_), Some(played)) => {
-            WireChange::MovePlayed(convert::move_played(played))
+            WireChange::MovePlayed(to_wire::move_played(played))
         }
         (told, _) => told.clone(),
     }

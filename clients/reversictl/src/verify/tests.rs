@@ -64,7 +64,12 @@ impl Record {
 fn next(replay: &mut Replay, change: WireChange) -> v1::GameEvent {
     let mut time = replay.standing.update_time.unwrap_or_default();
     time.seconds += 10;
-    let event = v1::GameEvent { change: Some(change), time: Some(time), ..Default::default() };
+    let event = v1::GameEvent {
+        game_id: "g1".to_owned(),
+        change: Some(change),
+        time: Some(time),
+        ..Default::default()
+    };
     replay.expect(&event).unwrap()
 }
 

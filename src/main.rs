@@ -1,2 +1,110 @@
-//! The service.
-fn main() {}
+//! The life of the process: settings, build, announce, serve, drain, say how it ended.
+
+use std::{process::ExitCode, time::Duration};
+
+use clap::Parser as _;
+use reversid::{
+    app::{App, Ended},
+    settings::{Flags, Settings},
+};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+/// Exit codes; `--help` tells them.
+const FAILED: u8 = 1;
+const CUT_OFF: u8 = 2;
+const BAD_SETTINGS: u8 = 64;
+const SECOND_SIGNAL: i32 = 130;
+
+/// How long a blocking task may hold up the exit.
+const RUNTIME_END: Duration = Duration::from_millis(500);
+
+fn main() -> ExitCode {
+    let flags = match Flags::try_parse() {
+        Ok(flags) => flags,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { BAD_SETTINGS } else { 0 });
+        }
+    };
+    let settings = match flags.check() {
+        Ok(settings) => settings,
+        Err(faults) => {
+            for fault in faults {
+                eprintln!("reversid: {fault}");
+            }
+            eprintln!("reversid: --help explains every setting");
+            return ExitCode::from(BAD_SETTINGS);
+        }
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(&settings.log))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
+
+    let ended = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime did not start: {error}"))
+        .and_then(|runtime| {
+            let ended = runtime.block_on(live(settings));
+            runtime.shutdown_timeout(RUNTIME_END);
+            ended
+        });
+    match ended {
+        Ok(Ended::Drained) => {
+            tracing::info!("drained");
+            ExitCode::SUCCESS
+        }
+        Ok(Ended::CutOff) => {
+            tracing::warn!("the drain timeout cut calls off");
+            ExitCode::from(CUT_OFF)
+        }
+        Err(error) => {
+            eprintln!("reversid: {error}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+async fn live(settings: Settings) -> Result<Ended, String> {
+    let mut signals = Signals::install().map_err(|error| format!("no signals: {error}"))?;
+    let store = settings.store.to_string();
+    let drain_timeout = settings.drain_timeout;
+    let app = App::build(settings).await?;
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), store, "reversid");
+    tracing::info!("listening on {}", app.address());
+    app.run(async move {
+        signals.next().await;
+        tracing::info!(?drain_timeout, "draining; a second signal exits at once");
+        tokio::spawn(async move {
+            signals.next().await;
+            eprintln!("reversid: second signal, exiting at once");
+            std::process::exit(SECOND_SIGNAL);
+        });
+    })
+    .await
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn install() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

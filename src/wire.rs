@@ -128,6 +128,15 @@ pub fn game(game: &Game) -> v1::Game {
     }
 }
 
+/// A game as a listing tells it: without its legal moves.
+pub fn listed_game(of: &Game) -> v1::Game {
+    let mut listed = game(of);
+    if let Some(position) = &mut listed.position {
+        position.legal_moves.clear();
+    }
+    listed
+}
+
 /// A committed change.
 pub fn event(event: &Event) -> v1::GameEvent {
     v1::GameEvent {
@@ -146,13 +155,11 @@ fn change(act: &Act, played: Option<&Played>) -> v1::game_event::Change {
     use v1::game_event::Change;
     match act {
         Act::Created(creation) => Change::Created(created(creation)),
-        Act::SeatClaimed { color: of, player, token: _ } => {
-            Change::SeatClaimed(v1::SeatClaimed {
-                color: color(*of),
-                player_id: player.player_id.clone(),
-                display_name: player.display_name.clone(),
-            })
-        }
+        Act::SeatClaimed { color: of, player, token: _ } => Change::SeatClaimed(v1::SeatClaimed {
+            color: color(*of),
+            player_id: player.player_id.clone(),
+            display_name: player.display_name.clone(),
+        }),
         Act::MovePlayed { color: of, square } => Change::MovePlayed(v1::MovePlayed {
             color: color(*of),
             square: square.to_string(),

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use reversi_rules::{Color, Game as Table, Outcome, Played, Position, Refusal, Status, Version};
 
-use super::{Act, GameId, Lifetimes, Millis, Player, Record, RequestMark, Role, Salt, Token, TokenHash};
+use super::{
+    Act, GameId, Lifetimes, Millis, Player, Record, RequestMark, Role, Salt, Token, TokenHash,
+};
 use crate::error::StoreError;
 
 /// A game as of its version.

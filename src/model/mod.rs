@@ -9,4 +9,4 @@ mod time;
 pub use game::{Event, Fold, Game, Seat, Stored};
 pub use ids::{GameId, RequestId, RequestMark, Role, Salt, Token, TokenHash, random};
 pub use record::{Act, Creation, Player, Record};
-pub use time::{Lifetimes, Millis, TOMBSTONE};
+pub use time::{Lifetimes, Millis, TOMBSTONE, jittered};

@@ -84,10 +84,9 @@ impl Record {
                     .seats
                     .iter()
                     .map(|seat| match seat {
-                        Some((player, _)) => Seat0 {
-                            claimed: true,
-                            player_id: player.player_id.clone(),
-                        },
+                        Some((player, _)) => {
+                            Seat0 { claimed: true, player_id: player.player_id.clone() }
+                        }
                         None => Seat0 { claimed: false, player_id: String::new() },
                     })
                     .collect(),

@@ -35,3 +35,9 @@ pub struct Lifetimes {
 
 /// How long a deleted game's creation is remembered, so that a late repeat of it creates nothing.
 pub const TOMBSTONE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// `wait`, give or take a tenth, so that what began together does not go on together.
+pub fn jittered(wait: Duration) -> Duration {
+    let part = f64::from(u16::from_be_bytes(super::random())) / f64::from(u16::MAX);
+    wait.mul_f64(0.9 + 0.2 * part)
+}

@@ -3,8 +3,7 @@
 use reversi_rules::Color;
 
 use super::{
-    Service,
-    alive,
+    Service, alive,
     command::{Action, ChangeGame},
     judge::{Verdict, judge, seat_token},
 };

@@ -5,9 +5,7 @@ use reversi_rules::{BlockedRequest, Color, Layout, Rules};
 use super::{Service, command::CreateGame};
 use crate::{
     error::{Error, Faults, Refusal},
-    model::{
-        Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Token, random,
-    },
+    model::{Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Token, random},
     store::{Commit, Lookup},
 };
 
@@ -60,7 +58,9 @@ impl Service {
             self.store.put_layout(layout, game.expire_time).await?;
         }
         match self.store.create(game.clone(), record).await? {
-            Commit::Done => Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner }),
+            Commit::Done => {
+                Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner })
+            }
             Commit::Conflict(there) => self
                 .first_answer(&command, there)?
                 .ok_or_else(|| Error::Internal("a new game's id is taken".into())),
@@ -69,14 +69,17 @@ impl Service {
 
     /// What this command's request was answered at first, if it was.
     fn first_answer(&self, command: &CreateGame, there: Lookup) -> Result<Option<Created>, Error> {
-        let (Some(request), record) = (&command.request, match there {
-            Lookup::Missing | Lookup::Deleted(None) => return Ok(None),
-            Lookup::Deleted(Some(record)) => *record,
-            Lookup::Found(stored) => match stored.history.first() {
-                Some(record) => record.clone(),
-                None => return Ok(None),
+        let (Some(request), record) = (
+            &command.request,
+            match there {
+                Lookup::Missing | Lookup::Deleted(None) => return Ok(None),
+                Lookup::Deleted(Some(record)) => *record,
+                Lookup::Found(stored) => match stored.history.first() {
+                    Some(record) => record.clone(),
+                    None => return Ok(None),
+                },
             },
-        }) else {
+        ) else {
             return Ok(None);
         };
         let game = Game::created(&record, self.lifetimes)?;
@@ -88,7 +91,9 @@ impl Service {
         let seat_tokens = game
             .colors_and_seats()
             .filter(|(_, seat)| seat.token.is_some())
-            .map(|(color, _)| (color, Token::derive(request, &game.salt, &game.id, Role::Seat(color))))
+            .map(|(color, _)| {
+                (color, Token::derive(request, &game.salt, &game.id, Role::Seat(color)))
+            })
             .collect();
         let owner_token = Token::derive(request, &game.salt, &game.id, Role::Owner);
         Ok(Some(Created { game, seat_tokens, owner_token }))

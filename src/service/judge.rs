@@ -96,7 +96,12 @@ fn fingerprint(role: Option<Role>, action: &Action) -> Vec<u8> {
 }
 
 /// The act that the command asks for, once its fields fit the game and the caller has judged the version that is there.
-fn act(game: &Game, command: &ChangeGame, role: Option<Role>, fresh: &Token) -> Result<Act, Refusal> {
+fn act(
+    game: &Game,
+    command: &ChangeGame,
+    role: Option<Role>,
+    fresh: &Token,
+) -> Result<Act, Refusal> {
     let seat = || match role {
         Some(Role::Seat(color)) => Ok(color),
         Some(Role::Owner) | None => Err(Refusal::TokenInvalid),
@@ -148,7 +153,9 @@ fn translate(refusal: RulesRefusal) -> Refusal {
     let unfit = |field: &str, problem: String| Refusal::Unfit(Faults::one(field, problem));
     match refusal {
         RulesRefusal::NoSuchColor(color) => unfit("color", format!("no seat of {color} here")),
-        RulesRefusal::SquareOffBoard(square) => unfit("square", format!("{square} is not on this board")),
+        RulesRefusal::SquareOffBoard(square) => {
+            unfit("square", format!("{square} is not on this board"))
+        }
         RulesRefusal::SquareBlocked(square) => unfit("square", format!("{square} is blocked")),
         RulesRefusal::NoOpenSeat => Refusal::NoOpenSeat,
         RulesRefusal::SeatTaken(color) => Refusal::SeatTaken(color),

@@ -8,7 +8,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use reversi_rules::{Color, ColorSet, Game as Table, Layout, Position, Rules, Square, Status, Version};
+use reversi_rules::{
+    Color, ColorSet, Game as Table, Layout, Position, Rules, Square, Status, Version,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Lookup;
@@ -110,7 +112,9 @@ fn versioned(body: &[u8]) -> Vec<u8> {
 fn unversioned(bytes: &[u8]) -> Result<&[u8], StoreError> {
     match bytes.split_first() {
         Some((&FORM, body)) => Ok(body),
-        Some((form, _)) => Err(corrupt("form", format!("{form} is not one that this release reads"))),
+        Some((form, _)) => {
+            Err(corrupt("form", format!("{form} is not one that this release reads")))
+        }
         None => Err(corrupt("form", "no bytes")),
     }
 }
@@ -148,11 +152,7 @@ fn creation_form<'a>(creation: &'a Creation, rules: &'a [u8]) -> CreationV1<'a> 
 }
 
 fn seat_form(player: &Player, token: TokenHash) -> SeatV1<'_> {
-    SeatV1 {
-        player_id: &player.player_id,
-        display_name: &player.display_name,
-        token: token.0,
-    }
+    SeatV1 { player_id: &player.player_id, display_name: &player.display_name, token: token.0 }
 }
 
 fn act_form(act: &Act) -> ActV1<'_> {
@@ -161,11 +161,9 @@ fn act_form(act: &Act) -> ActV1<'_> {
         Act::SeatClaimed { color, player, token } => {
             ActV1::SeatClaimed { color: color.number(), seat: seat_form(player, *token) }
         }
-        Act::MovePlayed { color, square } => ActV1::MovePlayed {
-            color: color.number(),
-            file: square.file(),
-            rank: square.rank(),
-        },
+        Act::MovePlayed { color, square } => {
+            ActV1::MovePlayed { color: color.number(), file: square.file(), rank: square.rank() }
+        }
         Act::Resigned { color } => ActV1::Resigned { color: color.number() },
         Act::Aborted => ActV1::Aborted,
     }

@@ -22,7 +22,7 @@ pub use self::{
 };
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Lifetimes, Millis, Record, Stored},
+    model::{Game, GameId, Millis, Record, Stored},
 };
 
 /// What is under a game's id.
@@ -127,10 +127,10 @@ impl StoreUrl {
     /// # Errors
     ///
     /// Why it could not be opened, for people: another process has it, its form is newer than this program.
-    pub fn open(&self, lifetimes: Lifetimes) -> Result<Arc<dyn Store>, String> {
+    pub fn open(&self) -> Result<Arc<dyn Store>, String> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::default()),
-            Self::File(path) => Arc::new(EmbeddedStore::open(path, lifetimes)?),
+            Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
         })
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! The specification is the comments in `proto/`; they are repeated on the generated items here.
 
-
+pub mod convert;
 mod frame;
-
+pub mod to_wire;
 
 pub use frame::{WatchFrame, watch_frame};
 

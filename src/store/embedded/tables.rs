@@ -56,7 +56,10 @@ pub fn prepare(database: &Database) -> Result<(), String> {
     transaction.commit().map_err(|error| text(error.into()))
 }
 
-fn lookup(games: &impl ReadableTable<&'static str, &'static [u8]>, id: &str) -> Result<Lookup, StoreError> {
+fn lookup(
+    games: &impl ReadableTable<&'static str, &'static [u8]>,
+    id: &str,
+) -> Result<Lookup, StoreError> {
     match games.get(id).map_err(unavailable)? {
         Some(entry) => codec::read_entry(entry.value()),
         None => Ok(Lookup::Missing),
@@ -85,10 +88,7 @@ impl View {
 
     pub fn list(&self, query: &Query) -> Result<Listing, StoreError> {
         let (start, end) = query.rows();
-        let range = (
-            start.as_ref().map(Vec::as_slice),
-            end.as_ref().map(Vec::as_slice),
-        );
+        let range = (start.as_ref().map(Vec::as_slice), end.as_ref().map(Vec::as_slice));
         let rows = self.rows.range::<&[u8]>(range).map_err(unavailable)?;
         query.page(rows.map(|row| {
             let (row, _) = row.map_err(unavailable)?;
@@ -230,7 +230,10 @@ impl<'a> Tables<'a> {
 
     fn layout_until(&self, id: &str) -> Result<Option<Millis>, StoreError> {
         let bytes = self.layouts.get(id).map_err(unavailable)?;
-        Ok(bytes.map(|bytes| codec::read_layout(bytes.value())).transpose()?.map(|(_, until)| until))
+        Ok(bytes
+            .map(|bytes| codec::read_layout(bytes.value()))
+            .transpose()?
+            .map(|(_, until)| until))
     }
 
     /// Runs the writing part of a method; if that fails, the transaction must not be committed.
@@ -250,7 +253,8 @@ impl<'a> Tables<'a> {
         before: Option<Kept>,
         after: Option<(Kept, &[u8])>,
     ) -> Result<(), redb::StorageError> {
-        let rows = |kept: Option<Kept>| kept.and_then(|kept| kept.game).map(rows_of).unwrap_or_default();
+        let rows =
+            |kept: Option<Kept>| kept.and_then(|kept| kept.game).map(rows_of).unwrap_or_default();
         let old_rows = rows(before);
         let new_rows = rows(after.map(|(kept, _)| kept));
         for row in old_rows.difference(&new_rows) {

@@ -1,0 +1,125 @@
+//! What every call of the contract passes through, outermost first: `log`, then `bound` (deadline, whole message, calls in
+//! flight), then `explain` right around tonic.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::HeaderValue;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokio::{sync::Semaphore, time::Instant};
+use tonic::{Code, Status};
+
+use super::status::status;
+use crate::error::{Error, Faults};
+
+/// The largest request message, in bytes. Every request that can succeed fits many times.
+pub const MESSAGE_MAX: usize = 256 << 10;
+
+/// What goes before a message on the wire: a flag and its length.
+const MESSAGE_PREFIX: usize = 5;
+
+/// How long a unary call may last at the most, whatever its caller would wait.
+const CALL_MAX: Duration = Duration::from_secs(60);
+
+/// When to try again after too many calls were in flight.
+const IN_FLIGHT_RETRY: Duration = Duration::from_millis(100);
+
+const SERVICE_PATH: &str = "/reversi.v1.GameService/";
+
+/// When the caller stops to wait; in the extensions of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline(pub Instant);
+
+/// The calls that may be in flight; all of them free means that none is.
+pub type InFlight = Arc<Semaphore>;
+
+/// Logs each call at debug level: what was called, how it was answered, how long that took.
+pub async fn log(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    let start = Instant::now();
+    let response = next.run(request).await;
+    let code = Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code());
+    tracing::debug!(path, ?code, millis = start.elapsed().as_millis(), "answered");
+    response
+}
+
+/// Bounds a call of the contract: its deadline, its message, and how many are in flight. Only a call whose whole message
+/// is here is in flight.
+pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Next) -> Response {
+    if !request.uri().path().starts_with(SERVICE_PATH) {
+        return next.run(request).await;
+    }
+    let start = Instant::now();
+    let asked = request.headers().get("grpc-timeout").and_then(timeout);
+    let (mut parts, body) = request.into_parts();
+    if let Some(asked) = asked {
+        parts.extensions.insert(Deadline(start + asked));
+    }
+    // Ours counts; tonic's would answer CANCELLED.
+    parts.headers.remove("grpc-timeout");
+    let call = async {
+        let message = receive(body).await?;
+        let _place = in_flight
+            .try_acquire()
+            .map_err(|_| Error::Limit { limit: "calls_in_flight", retry: Some(IN_FLIGHT_RETRY) })?;
+        Ok(next.run(Request::from_parts(parts, message)).await)
+    };
+    let last = asked.map_or(CALL_MAX, |asked| asked.min(CALL_MAX));
+    let answered = tokio::time::timeout_at(start + last, call).await;
+    answered.unwrap_or(Err(Error::Deadline)).unwrap_or_else(refusal)
+}
+
+async fn receive(body: Body) -> Result<Body, Error> {
+    match Limited::new(body, MESSAGE_MAX + MESSAGE_PREFIX).collect().await {
+        Ok(message) => Ok(Body::from(message.to_bytes())),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Error::Limit { limit: "message_bytes", retry: None })
+        }
+        Err(_) => Err(Error::Invalid(Faults::one("", "is not a whole message"))),
+    }
+}
+
+/// Gives the refusals that tonic makes before any handler runs the form of ours: what it cannot decode is INTERNAL to it.
+pub async fn explain(request: Request, next: Next) -> Response {
+    let ours = request.uri().path().starts_with(SERVICE_PATH);
+    let response = next.run(request).await;
+    match Status::from_header_map(response.headers()) {
+        Some(theirs) if ours && theirs.details().is_empty() => match theirs.code() {
+            Code::Internal => refusal(Error::Invalid(Faults::one(
+                "",
+                "cannot be decoded as this request's message",
+            ))),
+            Code::OutOfRange => refusal(Error::Limit { limit: "message_bytes", retry: None }),
+            _ => response,
+        },
+        Some(_) | None => response,
+    }
+}
+
+fn refusal(error: Error) -> Response {
+    status(error).into_http()
+}
+
+/// Reads a `grpc-timeout`: at most eight digits and a unit.
+fn timeout(value: &HeaderValue) -> Option<Duration> {
+    let (digits, unit) = value.to_str().ok()?.split_at_checked(value.len().checked_sub(1)?)?;
+    if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|digit| digit.is_ascii_digit())
+    {
+        return None;
+    }
+    let number: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number * 60 * 60),
+        "M" => Duration::from_secs(number * 60),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}

@@ -1,0 +1,71 @@
+//! gRPC: the handlers, what every call passes through, and what else answers on the port.
+//!
+//! A handler is four steps: form to command, one use case, error to status, answer. No store, rules, clock or lock here.
+
+mod games;
+mod layers;
+mod page_token;
+mod status;
+mod validate;
+mod watch;
+
+use axum::{Router, middleware};
+use http::HeaderName;
+use reversi_proto::{DESCRIPTORS, server::GameServiceServer};
+use tonic::service::Routes;
+use tonic_health::{
+    pb::health_server::{Health, HealthServer},
+    server::HealthReporter,
+};
+use tower_http::cors::{Any, CorsLayer};
+
+pub use self::{games::Games, layers::InFlight};
+
+/// The name that health knows the contract by, beside the empty one of the whole server.
+pub const HEALTH_NAME: &str = "reversi.v1.GameService";
+
+/// Everything that answers on the port. `in_flight` bounds the calls of the contract that are being answered.
+///
+/// # Errors
+///
+/// For operators: the descriptors are broken.
+pub fn router(
+    games: Games,
+    health: HealthServer<impl Health>,
+    in_flight: InFlight,
+) -> Result<Router, tonic_reflection::server::Error> {
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let routes = Routes::new(GameServiceServer::new(games))
+        .add_service(reflection().build_v1()?)
+        .add_service(reflection().build_v1alpha()?)
+        .add_service(health);
+    Ok(routes
+        .into_axum_router()
+        .layer(middleware::from_fn(layers::explain))
+        .layer(middleware::from_fn_with_state(in_flight, layers::bound))
+        .layer(middleware::from_fn(layers::log)))
+}
+
+/// Lets pages of any origin call: a call's right is the token that it shows, and nothing that a browser adds by itself.
+pub fn cors() -> CorsLayer {
+    let grpc = ["grpc-status", "grpc-message", "grpc-status-details-bin"];
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods(Any)
+        .allow_headers(Any)
+        .expose_headers(grpc.map(HeaderName::from_static))
+}
+
+/// Says whether calls are welcome, under both names.
+pub async fn report(health: &HealthReporter, serving: bool) {
+    let status = match serving {
+        true => tonic_health::ServingStatus::Serving,
+        false => tonic_health::ServingStatus::NotServing,
+    };
+    health.set_service_status("", status).await;
+    health.set_service_status(HEALTH_NAME, status).await;
+}

@@ -1,0 +1,136 @@
+//! Wires the parts and runs the process's life: build, serve, drain. Listener and shutdown are arguments, so that tests
+//! start the real thing.
+
+mod serve;
+
+use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tonic_health::server::HealthReporter;
+
+use self::serve::Server;
+use crate::{
+    api::{self, Games, InFlight},
+    events::{Hub, Watches},
+    model::{Millis, jittered},
+    service::Service,
+    settings::Settings,
+    store::Store,
+};
+
+/// How long connections get to close after the last call was answered.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The service, bound and ready to run.
+pub struct App {
+    settings: Settings,
+    listener: TcpListener,
+    address: SocketAddr,
+    store: Arc<dyn Store>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything that was in flight finished.
+    Drained,
+    /// The drain timeout cut something off.
+    CutOff,
+}
+
+impl App {
+    /// Binds the address and opens the store; serves nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// For people: the address or the store cannot be had.
+    pub async fn build(settings: Settings) -> Result<Self, String> {
+        let store = settings.store.open()?;
+        let listen = settings.listen;
+        let bound = async {
+            let listener = TcpListener::bind(listen).await?;
+            let address = listener.local_addr()?;
+            io::Result::Ok((listener, address))
+        };
+        let (listener, address) =
+            bound.await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+        Ok(Self { settings, listener, address, store })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `shutdown`, then drains within the drain timeout.
+    ///
+    /// # Errors
+    ///
+    /// For people: it could not serve.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<Ended, String> {
+        let Self { settings, listener, address: _, store } = self;
+        let draining = CancellationToken::new();
+        let tasks = TaskTracker::new();
+        let hub = Hub::new(store.clone(), settings.lifetimes, settings.watch_poll);
+        let watches = Watches::new(hub.clone(), settings.watch, draining.clone(), tasks.clone());
+        let service = Service::new(store.clone(), hub, settings.lifetimes, tasks.clone());
+        let (health, health_service) = tonic_health::server::health_reporter();
+        let in_flight = Arc::new(Semaphore::new(settings.max_in_flight));
+        let games = Games::new(service, watches);
+        let router = api::router(games, health_service, in_flight.clone())
+            .map_err(|error| format!("the descriptors are broken: {error}"))?;
+        let server = Server::start(listener, router, settings.max_connections, draining.clone());
+        let sweeping = tokio::spawn(sweep(store.clone(), settings.sweep_interval));
+        api::report(&health, true).await;
+
+        shutdown.await;
+
+        let drain = drain(&health, draining, tasks, in_flight, settings.max_in_flight);
+        let drained = timeout(settings.drain_timeout, drain).await;
+        sweeping.abort();
+        let _ = timeout(LINGER.min(settings.drain_timeout), server.closed()).await;
+        let _ = timeout(LINGER, store.close()).await;
+        Ok(if drained.is_ok() { Ended::Drained } else { Ended::CutOff })
+    }
+}
+
+/// Turns callers away and waits for what is in flight: health first, so that balancers move on; then watches end and
+/// connections take no new calls.
+async fn drain(
+    health: &HealthReporter,
+    draining: CancellationToken,
+    tasks: TaskTracker,
+    in_flight: InFlight,
+    max_in_flight: usize,
+) {
+    api::report(health, false).await;
+    draining.cancel();
+    tasks.close();
+    let all = u32::try_from(max_in_flight).unwrap_or(u32::MAX);
+    let _ = in_flight.acquire_many(all).await;
+    tasks.wait().await;
+}
+
+/// Removes what has expired, now and then.
+async fn sweep(store: Arc<dyn Store>, interval: Duration) {
+    loop {
+        tokio::time::sleep(jittered(interval)).await;
+        loop {
+            match store.sweep(Millis::now()).await {
+                Ok(swept) => {
+                    if swept.removed > 0 {
+                        tracing::debug!(removed = swept.removed, "swept");
+                    }
+                    if !swept.more {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "what has expired could not be removed");
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The topics of the games that are watched here, and nobody else's.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use super::topic::{Tip, Topic};
+use crate::{
+    error::Error,
+    model::{GameId, Lifetimes},
+    store::Store,
+};
+
+/// One topic for each watched game. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    store: Arc<dyn Store>,
+    lifetimes: Lifetimes,
+    poll: Duration,
+    /// Held for a look-up, never across an await. A topic is made and removed under it, so that no watcher joins a
+    /// topic that is going.
+    topics: Mutex<HashMap<GameId, Arc<Topic>>>,
+}
+
+impl Hub {
+    /// A hub over `store`; each topic re-reads it after `poll` at the latest.
+    pub fn new(store: Arc<dyn Store>, lifetimes: Lifetimes, poll: Duration) -> Self {
+        Self { shared: Arc::new(Shared { store, lifetimes, poll, topics: Mutex::default() }) }
+    }
+
+    /// Says that a game may have changed. A hint can be lost without harm. Never waits.
+    pub fn hint(&self, id: &GameId) {
+        if let Some(topic) = self.shared.topics().get(id) {
+            topic.hint();
+        }
+    }
+
+    /// Begins to watch a game, as the store has it at this call or later. The topic lives as long as a receiver does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GameNotFound`]; [`Error::Store`].
+    ///
+    /// # Cancellation
+    ///
+    /// Safe.
+    pub async fn attach(&self, id: &GameId) -> Result<watch::Receiver<Tip>, Error> {
+        let (topic, mut tip) = {
+            let mut topics = self.shared.topics();
+            let topic = topics.entry(id.clone()).or_insert_with(|| {
+                let topic = Arc::new(Topic::new(id.clone()));
+                tokio::spawn(drive(self.shared.clone(), topic.clone()));
+                topic
+            });
+            (topic.clone(), topic.subscribe())
+        };
+        topic.refresh(&mut tip).await?;
+        Ok(tip)
+    }
+}
+
+impl Shared {
+    /// No holder of the lock panics midway.
+    fn topics(&self) -> MutexGuard<'_, HashMap<GameId, Arc<Topic>>> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remove_unwatched(&self, topic: &Topic) -> bool {
+        let mut topics = self.topics();
+        let unwatched = topic.watchers() == 0;
+        if unwatched {
+            topics.remove(topic.id());
+        }
+        unwatched
+    }
+}
+
+/// Follows a game for as long as somebody watches it.
+async fn drive(shared: Arc<Shared>, topic: Arc<Topic>) {
+    loop {
+        topic.read(&shared.store, shared.lifetimes).await;
+        tokio::select! {
+            () = topic.due(shared.poll) => {}
+            () = topic.unwatched() => {
+                if shared.remove_unwatched(&topic) {
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! One watched game: its history as the store has it, encoded for all of its watchers.
+//!
+//! The store is the truth, and is re-read on every hint, on every new watcher and every so often without either. What is
+//! read is believed only if it continues what was known: contiguous revisions, chained digests. If it does not, the history
+//! begins anew in another lineage, and every watcher is told.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use prost::Message as _;
+use reversi_proto::v1::{self, EndReason, ResetReason};
+use reversi_rules::{Status, Version};
+use tokio::sync::{Notify, watch};
+
+use crate::{
+    error::{Error, StoreError},
+    model::{Event, Fold, Game, GameId, Lifetimes, Millis, Stored, jittered},
+    store::{Lookup, Store},
+    wire,
+};
+
+/// An event, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The version after it.
+    pub version: Version,
+    /// The encoded `GameEvent`.
+    pub event: Bytes,
+}
+
+/// Why nothing will follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closed {
+    /// In good order.
+    End(EndReason),
+    /// The game was there, and is not, and nobody deleted it.
+    Vanished,
+}
+
+/// What a topic knows; watchers see each state at once and whole.
+#[derive(Clone, Debug, Default)]
+pub struct Tip {
+    /// Which history this is: one more whenever the store's was not the one known before.
+    pub lineage: u64,
+    /// Why the last lineage began, if it was not the first.
+    pub reset: Option<ResetReason>,
+    /// Every event, from revision 1 on.
+    pub frames: Vec<Frame>,
+    /// The encoded `Game` after the last of them.
+    pub snapshot: Bytes,
+    /// Set once nothing will follow.
+    pub closed: Option<Closed>,
+    /// The game after the last event; none before the first reading.
+    game: Option<Game>,
+    /// How many calls for a re-reading this answers.
+    answered: u64,
+    /// Why the last re-reading failed, if it did.
+    failure: Option<StoreError>,
+}
+
+impl Tip {
+    /// The last version; zero before the first reading.
+    pub fn version(&self) -> Version {
+        self.frames.last().map_or(Version::ZERO, |frame| frame.version)
+    }
+
+    /// The event that follows `revision`, if it was committed.
+    pub fn frame_after(&self, revision: u64) -> Option<&Frame> {
+        self.frames.get(usize::try_from(revision).ok()?)
+    }
+
+    /// The version of this history at `revision`, if it reaches it.
+    pub fn version_at(&self, revision: u64) -> Option<Version> {
+        match usize::try_from(revision).ok()?.checked_sub(1) {
+            None => Some(Version::ZERO),
+            Some(index) => self.frames.get(index).map(|frame| frame.version),
+        }
+    }
+
+    /// The game as the contract says it.
+    pub fn game(&self) -> Option<v1::Game> {
+        self.game.as_ref().map(wire::game)
+    }
+
+    /// Takes in what the store has now.
+    fn read(
+        &mut self,
+        lookup: Lookup,
+        lifetimes: Lifetimes,
+        now: Millis,
+    ) -> Result<(), StoreError> {
+        match lookup {
+            Lookup::Found(stored) if stored.game.expire_time > now => {
+                self.advance(&stored, lifetimes)?;
+                if stored.game.table.status() == Status::Finished {
+                    self.closed = Some(Closed::End(EndReason::GameFinished));
+                }
+            }
+            Lookup::Found(_) => self.closed = Some(Closed::End(EndReason::GameExpired)),
+            Lookup::Deleted(_) => self.closed = Some(Closed::End(EndReason::GameDeleted)),
+            Lookup::Missing => {
+                let expired = self.expire_time().is_some_and(|time| time <= now);
+                self.closed = Some(match expired {
+                    true => Closed::End(EndReason::GameExpired),
+                    false => Closed::Vanished,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn expire_time(&self) -> Option<Millis> {
+        self.game.as_ref().map(|game| game.expire_time)
+    }
+
+    fn advance(&mut self, stored: &Stored, lifetimes: Lifetimes) -> Result<(), StoreError> {
+        if stored.game.version() == self.version() {
+            return Ok(());
+        }
+        match self.continued(stored, lifetimes) {
+            Some(frames) => self.frames.extend(frames),
+            None => {
+                let frames = all_frames(stored, lifetimes)?;
+                if self.game.is_some() {
+                    self.lineage += 1;
+                    self.reset = Some(match stored.game.version().revision {
+                        revision if revision < self.version().revision => {
+                            ResetReason::RevisionAhead
+                        }
+                        _ => ResetReason::HistoryDiverged,
+                    });
+                    self.closed = None;
+                }
+                self.frames = frames;
+            }
+        }
+        self.snapshot = wire::game(&stored.game).encode_to_vec().into();
+        self.game = Some(stored.game.clone());
+        Ok(())
+    }
+
+    /// The frames that the store's history has beyond this one's, if it continues this one.
+    fn continued(&self, stored: &Stored, lifetimes: Lifetimes) -> Option<Vec<Frame>> {
+        let mut game = self.game.clone()?;
+        let records = stored.history.get(self.frames.len()..)?;
+        let frames: Option<Vec<_>> = records
+            .iter()
+            .map(|record| game.apply(record, lifetimes).ok().as_ref().map(Frame::of))
+            .collect();
+        frames.filter(|_| game.version() == stored.game.version())
+    }
+}
+
+impl Frame {
+    fn of(event: &Event) -> Self {
+        Self { version: event.version, event: wire::event(event).encode_to_vec().into() }
+    }
+}
+
+/// Folds a whole history into frames; one that does not chain up to the stored version is corrupt.
+fn all_frames(stored: &Stored, lifetimes: Lifetimes) -> Result<Vec<Frame>, StoreError> {
+    let mut fold = Fold::new(lifetimes);
+    let events = stored.history.iter().map(|record| fold.step(record));
+    let frames: Vec<_> = events
+        .map(|event| event.as_ref().map(Frame::of).map_err(Clone::clone))
+        .collect::<Result<_, _>>()?;
+    if frames.last().map(|frame| frame.version) != Some(stored.game.version()) {
+        return Err(StoreError::Corrupt("a history does not fold to its state".into()));
+    }
+    Ok(frames)
+}
+
+/// A watched game.
+pub struct Topic {
+    id: GameId,
+    tip: watch::Sender<Tip>,
+    /// Wakes the task that re-reads the store.
+    wake: Notify,
+    /// How many calls for a re-reading were made.
+    called: AtomicU64,
+}
+
+impl Topic {
+    /// A topic that nobody drives yet.
+    pub fn new(id: GameId) -> Self {
+        let tip = watch::Sender::new(Tip::default());
+        Self { id, tip, wake: Notify::new(), called: AtomicU64::new(0) }
+    }
+
+    /// The game's id.
+    pub fn id(&self) -> &GameId {
+        &self.id
+    }
+
+    /// Sees every later state.
+    pub fn subscribe(&self) -> watch::Receiver<Tip> {
+        self.tip.subscribe()
+    }
+
+    /// How many see it.
+    pub fn watchers(&self) -> usize {
+        self.tip.receiver_count()
+    }
+
+    /// Says that the game may have changed. Never waits.
+    pub fn hint(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Waits for a reading of the store that begins after this call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::GameNotFound`] when there is no such game any more; [`Error::Store`].
+    ///
+    /// # Cancellation
+    ///
+    /// Safe.
+    pub async fn refresh(&self, tip: &mut watch::Receiver<Tip>) -> Result<(), Error> {
+        let call = self.called.fetch_add(1, Ordering::SeqCst) + 1;
+        self.wake.notify_one();
+        let tip = tip
+            .wait_for(|tip| tip.answered >= call)
+            .await
+            .map_err(|_| Error::Internal("a topic ended under its watcher".into()))?;
+        match (&tip.failure, tip.closed) {
+            (Some(failure), _) => Err(failure.clone().into()),
+            (None, None | Some(Closed::End(EndReason::GameFinished))) => Ok(()),
+            (None, Some(_)) => Err(Error::GameNotFound),
+        }
+    }
+
+    /// Re-reads the store once, and publishes what it has.
+    pub async fn read(&self, store: &Arc<dyn Store>, lifetimes: Lifetimes) {
+        let answered = self.called.load(Ordering::SeqCst);
+        let lookup = store.load(&self.id).await;
+        self.tip.send_if_modified(|tip| {
+            let before = (tip.lineage, tip.version(), tip.closed, tip.answered);
+            let read = lookup.and_then(|lookup| tip.read(lookup, lifetimes, Millis::now()));
+            if let Err(error) = &read {
+                tracing::warn!(game_id = %self.id, %error, "a watched game could not be read");
+            }
+            tip.failure = read.err();
+            tip.answered = answered;
+            before != (tip.lineage, tip.version(), tip.closed, tip.answered)
+        });
+    }
+
+    /// Waits until the store should be read again: a hint, a call, the game's expiry, or `poll`.
+    pub async fn due(&self, poll: Duration) {
+        let (closed, expiry) = {
+            let tip = self.tip.borrow();
+            (tip.closed, tip.expire_time())
+        };
+        let expiry = match (closed, expiry) {
+            // A millisecond later it is past for certain.
+            (None, Some(time)) => time.since(Millis::now()) + Duration::from_millis(1),
+            _ => Duration::MAX,
+        };
+        tokio::select! {
+            () = self.wake.notified() => {}
+            () = tokio::time::sleep(jittered(poll).min(expiry)) => {}
+        }
+    }
+
+    /// Waits until nobody watches.
+    pub async fn unwatched(&self) {
+        self.tip.closed().await;
+    }
+}

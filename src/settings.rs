@@ -1,0 +1,182 @@
+//! Settings: from flags and `REVERSID_*` variables under the same names, every bad one reported at once.
+
+use std::{net::SocketAddr, str::FromStr, time::Duration};
+
+use clap::Parser;
+
+use crate::{events::WatchSettings, model::Lifetimes, store::StoreUrl};
+
+/// A game-state service for Reversi and its variants, over gRPC.
+///
+/// Backends create games and make moves, clients in any language watch them live; gRPC, gRPC-Web, health and reflection
+/// answer on one port. Without any flag it keeps its games in reversi.redb in this folder:
+///
+///     reversid
+///
+/// Then play a game against it in another terminal:
+///
+///     reversictl demo
+///
+/// SIGTERM or ctrl-c drains: health says NOT_SERVING, watches end with SERVER_DRAINING, calls in flight finish. A second
+/// signal exits at once. Exit codes: 0 after a drain, 1 when it could not start or serve, 2 when calls were cut off by the drain
+/// timeout, 64 for bad settings, 130 after a second signal.
+///
+/// Times are written as 500ms, 20s, 15m, 12h or 30d.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "reversid", version, verbatim_doc_comment)]
+pub struct Flags {
+    /// Where to listen: ADDRESS:PORT. Port 0 takes a free one, which the log announces.
+    #[arg(long, env = "REVERSID_LISTEN", default_value = "127.0.0.1:7420", value_name = "ADDR")]
+    listen: String,
+
+    /// Where games live: file:PATH (one process, survives kill -9) or memory: (gone with the process).
+    #[arg(long, env = "REVERSID_STORE", default_value = "file:reversi.redb", value_name = "URL")]
+    store: String,
+
+    /// How long a game is kept after its last change while it is not finished, and a layout after its last use.
+    #[arg(long, env = "REVERSID_IDLE_TTL", default_value = "30d", value_name = "TIME")]
+    idle_ttl: String,
+
+    /// How long a finished game is kept.
+    #[arg(long, env = "REVERSID_FINISHED_TTL", default_value = "90d", value_name = "TIME")]
+    finished_ttl: String,
+
+    /// How often what has expired is removed. It is gone for readers at once; this frees its space.
+    #[arg(long, env = "REVERSID_SWEEP_INTERVAL", default_value = "1m", value_name = "TIME")]
+    sweep_interval: String,
+
+    /// How long a drain waits for calls in flight before it cuts them off.
+    #[arg(long, env = "REVERSID_DRAIN_TIMEOUT", default_value = "20s", value_name = "TIME")]
+    drain_timeout: String,
+
+    /// How many unary calls may be in flight; more are refused with LIMIT_REACHED (calls_in_flight).
+    #[arg(long, env = "REVERSID_MAX_IN_FLIGHT", default_value = "1024", value_name = "N")]
+    max_in_flight: String,
+
+    /// How many connections may be open; more wait to be accepted.
+    #[arg(long, env = "REVERSID_MAX_CONNECTIONS", default_value = "10000", value_name = "N")]
+    max_connections: String,
+
+    /// How many watches may be open; more are refused with LIMIT_REACHED (watches).
+    #[arg(long, env = "REVERSID_MAX_WATCHES", default_value = "10000", value_name = "N")]
+    max_watches: String,
+
+    /// How long a watcher may take nothing while data is pending before it ends with WATCHER_TOO_SLOW.
+    #[arg(long, env = "REVERSID_WATCH_STALL", default_value = "30s", value_name = "TIME")]
+    watch_stall: String,
+
+    /// How long a watch is idle before a heartbeat, give or take a tenth.
+    #[arg(long, env = "REVERSID_WATCH_HEARTBEAT", default_value = "15s", value_name = "TIME")]
+    watch_heartbeat: String,
+
+    /// How long a watch lasts before it ends with STREAM_LIFETIME_REACHED, give or take a tenth.
+    #[arg(long, env = "REVERSID_WATCH_LIFETIME", default_value = "1h", value_name = "TIME")]
+    watch_lifetime: String,
+
+    /// How often a watched game is read again without a hint that it changed, give or take a tenth.
+    #[arg(long, env = "REVERSID_WATCH_POLL", default_value = "1s", value_name = "TIME")]
+    watch_poll: String,
+
+    /// What to log, as level or target=level, comma-separated: error, warn, info, debug, trace.
+    #[arg(long, env = "REVERSID_LOG", default_value = "info", value_name = "FILTER")]
+    log: String,
+}
+
+/// The settings, each sound.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where games live.
+    pub store: StoreUrl,
+    /// How long they are kept.
+    pub lifetimes: Lifetimes,
+    /// How often what has expired is removed.
+    pub sweep_interval: Duration,
+    /// How long a drain waits.
+    pub drain_timeout: Duration,
+    /// How many unary calls may be in flight.
+    pub max_in_flight: usize,
+    /// How many connections may be open.
+    pub max_connections: usize,
+    /// The bounds of a watch.
+    pub watch: WatchSettings,
+    /// How often a watched game is read without a hint.
+    pub watch_poll: Duration,
+    /// What to log.
+    pub log: String,
+}
+
+/// Reads values one after the other and keeps what is wrong with each.
+struct Reader {
+    faults: Vec<String>,
+}
+
+impl Reader {
+    fn value<T: Clone>(&mut self, flag: &str, read: Result<T, String>, in_place: T) -> T {
+        read.unwrap_or_else(|problem| {
+            let variable = flag.replace('-', "_").to_uppercase();
+            self.faults.push(format!("--{flag} (REVERSID_{variable}): {problem}"));
+            in_place
+        })
+    }
+
+    fn time(&mut self, flag: &str, text: &str) -> Duration {
+        let read = match humantime::parse_duration(text) {
+            Ok(time) if time < MIN_TIME => Err("must be at least 1ms".into()),
+            Ok(time) if time > MAX_TIME => Err("must be at most 100 years".into()),
+            Ok(time) => Ok(time),
+            Err(_) => Err(format!("{text:?} is no time: write 500ms, 20s, 15m, 12h or 30d")),
+        };
+        self.value(flag, read, MIN_TIME)
+    }
+
+    fn number(&mut self, flag: &str, text: &str) -> usize {
+        let read = match usize::from_str(text) {
+            Ok(number) if (1..=MAX_NUMBER).contains(&number) => Ok(number),
+            _ => Err(format!("{text:?} is no number from 1 to {MAX_NUMBER}")),
+        };
+        self.value(flag, read, 1)
+    }
+}
+
+const MIN_TIME: Duration = Duration::from_millis(1);
+const MAX_TIME: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+const MAX_NUMBER: usize = 1_000_000;
+
+impl Flags {
+    /// Checks every setting.
+    ///
+    /// # Errors
+    ///
+    /// A line for each bad one, for people.
+    pub fn check(&self) -> Result<Settings, Vec<String>> {
+        let mut reader = Reader { faults: Vec::new() };
+        let listen = self.listen.parse().map_err(|_| {
+            format!("{:?} is no ADDRESS:PORT, such as 127.0.0.1:7420 or 0.0.0.0:7420", self.listen)
+        });
+        let filter = tracing_subscriber::EnvFilter::try_new(&self.log).map(|_| self.log.clone());
+        let filter = filter.map_err(|error| format!("{:?} is no filter: {error}", self.log));
+        let settings = Settings {
+            listen: reader.value("listen", listen, SocketAddr::from(([127, 0, 0, 1], 0))),
+            store: reader.value("store", StoreUrl::parse(&self.store), StoreUrl::Memory),
+            lifetimes: Lifetimes {
+                idle: reader.time("idle-ttl", &self.idle_ttl),
+                finished: reader.time("finished-ttl", &self.finished_ttl),
+            },
+            sweep_interval: reader.time("sweep-interval", &self.sweep_interval),
+            drain_timeout: reader.time("drain-timeout", &self.drain_timeout),
+            max_in_flight: reader.number("max-in-flight", &self.max_in_flight),
+            max_connections: reader.number("max-connections", &self.max_connections),
+            watch: WatchSettings {
+                max: reader.number("max-watches", &self.max_watches),
+                stall: reader.time("watch-stall", &self.watch_stall),
+                heartbeat: reader.time("watch-heartbeat", &self.watch_heartbeat),
+                lifetime: reader.time("watch-lifetime", &self.watch_lifetime),
+            },
+            watch_poll: reader.time("watch-poll", &self.watch_poll),
+            log: reader.value("log", filter, String::new()),
+        };
+        if reader.faults.is_empty() { Ok(settings) } else { Err(reader.faults) }
+    }
+}

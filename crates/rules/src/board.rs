@@ -95,7 +95,8 @@ impl Board {
         SquareSet::rectangle(m, m, 4, 4)
     }
 
-    /// The corners in the order in which a handicap takes them; none on the octagon and the cross board.
+    /// The corners in the order in which a handicap takes them; none on the octagon and the cross
+    /// board.
     ///
     /// ```
     /// use reversi_rules::Board;

@@ -9,15 +9,16 @@ use crate::{Cell, Color, ColorSet, Fault, Opening, Position, Rules, Square, Squa
 
 /// A position as a caller may claim it, sound or not.
 ///
-/// As text: the board, whose turn it is, how many discs have been placed and who resigned, with a space between and
-/// `-` for nobody.
+/// As text: the board, whose turn it is, how many discs have been placed and who resigned, with a
+/// space between and `-` for nobody.
 ///
 /// ```
 /// use reversi_rules::{Position, PositionSetup, Rules};
 /// let rules = Rules::default();
 /// let start = Position::start(&rules);
 /// let text = start.to_string();
-/// assert_eq!(text, "--------/--------/--------/---WB---/---BW---/--------/--------/-------- B 0 -");
+/// assert!(text.starts_with("--------/--------/--------/---WB---/---BW---/"));
+/// assert!(text.ends_with(" B 0 -"));
 /// let setup: PositionSetup = text.parse()?;
 /// assert_eq!(setup.check(&rules), Ok(start));
 /// # Ok::<(), reversi_rules::ParsePositionError>(())
@@ -42,8 +43,8 @@ impl PositionSetup {
     ///
     /// # Errors
     ///
-    /// Every fault at once, of the fields `board`, `to_move`, `ply` and `resigned`; of single squares at most eight. What
-    /// cannot be judged on a board that is at fault is not reported.
+    /// Every fault at once, of the fields `board`, `to_move`, `ply` and `resigned`; of single
+    /// squares at most eight. What cannot be judged on a board that is at fault is not reported.
     pub fn check(&self, rules: &Rules) -> Result<Position, Vec<Fault>> {
         let discs = self.discs(rules)?;
         Position::claimed(rules, discs, self.to_move, self.resigned, Some(self.ply))
@@ -200,11 +201,13 @@ impl Position {
         }
     }
 
-    /// The position of these claims, if a game by the rules could hold it. `discs` lie on open squares, no two on one.
+    /// The position of these claims, if a game by the rules could hold it. `discs` lie on open
+    /// squares, no two on one.
     ///
-    /// What is checked is what holds for ever once it holds: that the start's discs are still occupied squares, who can
-    /// have discs at all, the order of a free opening, whose turn it can be, and that the game is over exactly when it is
-    /// said to be. Whether play can reach the position is not asked.
+    /// What is checked is what holds for ever once it holds: that the start's discs are still
+    /// occupied squares, who can have discs at all, the order of a free opening, whose turn it can
+    /// be, and that the game is over exactly when it is said to be. Whether play can reach the
+    /// position is not asked.
     pub(crate) fn claimed(
         rules: &Rules,
         discs: [SquareSet; 5],

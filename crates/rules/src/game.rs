@@ -1,4 +1,5 @@
-//! A table: who sits, how the game stands, and what may change it next, in the order in which refusals count.
+//! A table: who sits, how the game stands, and what may change it next, in the order in which
+//! refusals count.
 
 use std::fmt;
 
@@ -35,7 +36,8 @@ vocabulary!(Status, "status",
 /// let mut game = Game::create(&created).unwrap();
 /// assert_eq!(game.status(), Status::WaitingForPlayers);
 /// game.apply(&Change::SeatClaimed { color: Color::White, player_id: "bob".into() }).unwrap();
-/// let applied = game.apply(&Change::MovePlayed { color: Color::Black, square: "d3".parse().unwrap() }).unwrap();
+/// let square = "d3".parse().unwrap();
+/// let applied = game.apply(&Change::MovePlayed { color: Color::Black, square }).unwrap();
 /// assert_eq!(applied.played.unwrap().flips.len(), 1);
 /// assert_eq!(game.version().revision, 3);
 /// ```
@@ -68,8 +70,9 @@ pub struct Applied {
 /// Why a change cannot be: the first in this order that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The history itself is wrong: a creation that is not the first change, another one that is, seats that are not as many as
-    /// the players, or a text over [`TEXT_BYTES_MAX`] bytes. No caller's command leads here once its form was checked.
+    /// The history itself is wrong: a creation that is not the first change, another one that is,
+    /// seats that are not as many as the players, or a text over [`TEXT_BYTES_MAX`] bytes. No
+    /// caller's command leads here once its form was checked.
     Malformed(&'static str),
     /// Nobody plays this colour in this game.
     NoSuchColor(Color),
@@ -222,8 +225,8 @@ impl Game {
         }
     }
 
-    /// The position, which says that Black is to move also before the game starts and keeps saying whose turn it was when the
-    /// game is aborted.
+    /// The position, which says that Black is to move also before the game starts and keeps saying
+    /// whose turn it was when the game is aborted.
     pub const fn position(&self) -> &Position {
         &self.position
     }

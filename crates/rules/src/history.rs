@@ -55,18 +55,20 @@ pub struct Seat0 {
 }
 
 impl Change {
-    /// The bytes that the digest covers, which no release changes: squares are two bytes, file and rank from 0; a text is its
-    /// length in one byte and its UTF-8; integers are big-endian.
+    /// The bytes that the digest covers, which no release changes: squares are two bytes, file and
+    /// rank from 0; a text is its length in one byte and its UTF-8; integers are big-endian.
     ///
-    /// - created: 01, game id, board, players, objective, opening (0: none), handicap, multicolor (0 or 1), layout, the number of
-    ///   seats, and for each claimed (0 or 1) and player id. The layout is 00 (none), or 01 (explicit) or 02, algorithm and
-    ///   seed in eight bytes (drawn), and then the number of squares and the squares row by row.
+    /// - created: 01, game id, board, players, objective, opening (0: none), handicap, multicolor
+    ///   (0 or 1), layout, the number of seats, and for each claimed (0 or 1) and player id. The
+    ///   layout is 00 (none), or 01 (explicit) or 02, algorithm and seed in eight bytes (drawn),
+    ///   and then the number of squares and the squares row by row.
     /// - seat claimed: 02, colour, player id.
     /// - move played: 03, colour, square.
     /// - resigned: 04, colour.
     /// - aborted: 05.
     ///
-    /// Boards, colours, objectives and openings are their numbers. A text beyond 255 bytes, which no game accepts, is cut.
+    /// Boards, colours, objectives and openings are their numbers. A text beyond 255 bytes, which
+    /// no game accepts, is cut.
     pub fn canonical_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(32);
         match self {
@@ -132,8 +134,9 @@ impl Version {
     /// The version of no history at all, to which the creation is next.
     pub const ZERO: Self = Self { revision: 0, digest: 0 };
 
-    /// The version after one more change. The digest is the first 8 bytes, big-endian, of the SHA-256 of the digest so far (8 bytes,
-    /// big-endian) and the change's canonical bytes; 1 instead of 0.
+    /// The version after one more change. The digest is the first 8 bytes, big-endian, of the
+    /// SHA-256 of the digest so far (8 bytes, big-endian) and the change's canonical bytes; 1
+    /// instead of 0.
     #[must_use]
     pub fn next(self, change: &Change) -> Self {
         let mut hash = Sha256::new();

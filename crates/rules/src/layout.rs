@@ -11,7 +11,8 @@ use crate::{Board, DecodeError, Fault, Square, SquareSet};
 /// The most blocked squares, and the most handicap corners.
 pub(crate) const MAX: u8 = 4;
 
-/// The blocked squares of a game, 1 to 4, with the board and the handicap that they were chosen for.
+/// The blocked squares of a game, 1 to 4, with the board and the handicap that they were chosen
+/// for.
 ///
 /// Equality covers everything: a drawn layout and an explicit one with the same squares differ.
 ///
@@ -27,7 +28,8 @@ pub struct Layout {
     handicap: u8,
     seed: Option<u64>,
     count: u8,
-    /// The first `count` are the squares, sorted; the rest is a filler that depends on the board alone.
+    /// The first `count` are the squares, sorted; the rest is a filler that depends on the board
+    /// alone.
     squares: [Square; MAX as usize],
 }
 
@@ -35,7 +37,8 @@ impl Layout {
     /// The number of the algorithm that draws squares from a seed.
     pub const ALGORITHM: u8 = 1;
 
-    /// What is wrong with the arguments of a draw: fields `handicap_corners` and `count`. Empty when nothing is.
+    /// What is wrong with the arguments of a draw: fields `handicap_corners` and `count`. Empty
+    /// when nothing is.
     pub fn check_draw(board: Board, handicap: u32, count: u32) -> Vec<Fault> {
         let mut faults = Vec::new();
         faults.extend(handicap_fault(board, handicap));
@@ -43,11 +46,20 @@ impl Layout {
         faults
     }
 
-    /// Draws `count` squares from the seed. The same arguments give the same squares in every release.
+    /// Draws `count` squares from the seed. The same arguments give the same squares in every
+    /// release.
     ///
     /// # Errors
     ///
     /// All that [`Layout::check_draw`] finds.
+    ///
+    /// ```
+    /// use reversi_rules::{Board, Layout};
+    /// let names = |layout: Layout| layout.squares().iter().map(|at| at.to_string()).collect();
+    /// let drawn: Vec<String> = names(Layout::draw(Board::B8x8, 1, 4, 2026).unwrap());
+    /// assert_eq!(drawn, ["a4", "h4", "b7", "b8"]);
+    /// assert_eq!(Layout::draw(Board::B8x8, 9, 9, 2026).unwrap_err().len(), 2);
+    /// ```
     pub fn draw(board: Board, handicap: u8, count: u8, seed: u64) -> Result<Self, Vec<Fault>> {
         let faults = Self::check_draw(board, handicap.into(), count.into());
         if !faults.is_empty() {
@@ -71,8 +83,8 @@ impl Layout {
     ///
     /// # Errors
     ///
-    /// Every fault: of the handicap (`handicap_corners`), of the number of squares (`squares`) and of each square
-    /// (`squares[0]`).
+    /// Every fault: of the handicap (`handicap_corners`), of the number of squares (`squares`) and
+    /// of each square (`squares[0]`).
     pub fn explicit(board: Board, handicap: u8, squares: &[Square]) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         faults.extend(handicap_fault(board, handicap.into()));
@@ -129,8 +141,9 @@ impl Layout {
         self.squares().iter().copied().collect()
     }
 
-    /// 32 lower-case hexadecimal digits that follow from the layout alone, in every release: the first 16 bytes of the
-    /// SHA-256 of the board's number, the handicap, and the layout as a history's canonical bytes have it.
+    /// 32 lower-case hexadecimal digits that follow from the layout alone, in every release: the
+    /// first 16 bytes of the SHA-256 of the board's number, the handicap, and the layout as a
+    /// history's canonical bytes have it.
     pub fn id(&self) -> String {
         let mut bytes = Vec::new();
         self.put_whole(&mut bytes);
@@ -150,7 +163,8 @@ impl Layout {
         self.put(bytes);
     }
 
-    /// Reads what [`Layout::to_bytes`] wrote. A drawn layout is drawn again and must have the same squares.
+    /// Reads what [`Layout::to_bytes`] wrote. A drawn layout is drawn again and must have the same
+    /// squares.
     ///
     /// # Errors
     ///

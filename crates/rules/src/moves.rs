@@ -1,12 +1,14 @@
 //! Where a disc outflanks and what it flips, on plain sets of squares.
 //!
-//! Nothing here knows of boards, turns or colours: `own` are the mover's discs and `others` everyone else's,
-//! neutral ones included. Squares that are blocked or outside are in no set, so every line stops there.
+//! Nothing here knows of boards, turns or colours: `own` are the mover's discs and `others`
+//! everyone else's, neutral ones included. Squares that are blocked or outside are in no set, so
+//! every line stops there.
 
 use crate::square::PITCH;
 use crate::{Square, SquareSet};
 
-/// Steps to the next square in the four directions of growing bits; the other four are their inverses.
+/// Steps to the next square in the four directions of growing bits; the other four are their
+/// inverses.
 const STEPS: [u32; 4] = [1, PITCH as u32 - 1, PITCH as u32, PITCH as u32 + 1];
 
 /// The empty squares from which a disc would outflank at least one line of others.
@@ -14,8 +16,8 @@ pub(crate) fn outflanking(own: SquareSet, others: SquareSet, empty: SquareSet) -
     let (own, others) = (own.0, others.0);
     let mut found = 0;
     for step in STEPS {
-        // A line holds at most eight discs between two squares of a row of ten: one step, doubled once, then
-        // three times two more.
+        // A line holds at most eight discs between two squares of a row of ten: one step, doubled
+        // once, then three times two more.
         let mut up = others & (own << step);
         let mut down = others & (own >> step);
         up |= others & (up << step);

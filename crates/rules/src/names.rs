@@ -1,4 +1,5 @@
-//! The macro behind the crate's small vocabularies: enums whose members have a stable number and a name.
+//! The macro behind the crate's small vocabularies: enums whose members have a stable number and a
+//! name.
 
 use std::fmt;
 
@@ -25,10 +26,13 @@ impl fmt::Display for UnknownName {
 
 impl std::error::Error for UnknownName {}
 
-/// Gives an enum with discriminants `ALL`, `number`, `from_number`, `name`, `Display` and `FromStr`. Names are
-/// read case-insensitively, aliases too, and written as they stand.
+/// Gives an enum with discriminants `ALL`, `number`, `from_number`, `name`, `Display` and
+/// `FromStr`. Names are read case-insensitively, aliases too, and written as they stand.
 macro_rules! vocabulary {
-    ($type:ident, $what:literal, $($variant:ident => $name:literal $(| $alias:literal)*),+ $(,)?) => {
+    (
+        $type:ident, $what:literal,
+        $($variant:ident => $name:literal $(| $alias:literal)*),+ $(,)?
+    ) => {
         impl $type {
             /// Every one of them, in the order of their numbers.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];

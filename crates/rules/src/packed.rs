@@ -1,7 +1,8 @@
 //! The crate's byte forms: the position's own, and what all share.
 //!
-//! Each form begins with a version byte. Bytes outlive releases: a new form gets a new version, and the old one
-//! stays readable. For every value there is exactly one encoding, and decoding refuses any other.
+//! Each form begins with a version byte. Bytes outlive releases: a new form gets a new version, and
+//! the old one stays readable. For every value there is exactly one encoding, and decoding refuses
+//! any other.
 
 use std::fmt;
 
@@ -99,9 +100,10 @@ pub(crate) fn put_square(bytes: &mut Vec<u8>, square: Square) {
 }
 
 impl Position {
-    /// The stored form, without the rules: a version byte, the number of the colour to move (0: nobody), a bit for each
-    /// colour that resigned (1 for black, 2, 4, 8), then the playable squares row by row, three a byte in base six (0
-    /// empty, 1 to 4 a colour's number, 5 neutral; the first weighs most). At most 37 bytes.
+    /// The stored form, without the rules: a version byte, the number of the colour to move (0:
+    /// nobody), a bit for each colour that resigned (1 for black, 2, 4, 8), then the playable
+    /// squares row by row, three a byte in base six (0 empty, 1 to 4 a colour's number, 5 neutral;
+    /// the first weighs most). At most 37 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let to_move = self.to_move().map_or(0, Color::number);
         let mut bytes = vec![VERSION, to_move, self.resigned().bits()];

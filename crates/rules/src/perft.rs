@@ -2,8 +2,8 @@
 
 use crate::{Position, Square};
 
-/// How many lines of play of `depth` plies there are. A forced pass is a ply of its own, and a finished game one
-/// line at every greater depth.
+/// How many lines of play of `depth` plies there are. A forced pass is a ply of its own, and a
+/// finished game one line at every greater depth.
 ///
 /// ```
 /// use reversi_rules::{Position, Rules, perft};

@@ -37,8 +37,8 @@ pub struct Played {
     pub passed: Passes,
 }
 
-/// The colours that had to pass after a move, in order: at most one. Empty when the move ended the game, and
-/// in multicolor games.
+/// The colours that had to pass after a move, in order: at most one. Empty when the move ended the
+/// game, and in multicolor games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Passes(Option<Color>);
 

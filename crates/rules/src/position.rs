@@ -1,7 +1,9 @@
-//! A game under way: where the discs lie, whose turn it is, and what a placement or a resignation does.
+//! A game under way: where the discs lie, whose turn it is, and what a placement or a resignation
+//! does.
 //!
-//! Two-player and multicolor games differ in three places only: how the centre begins, that a multicolor player
-//! who cannot flip places next to any disc, and what follows from that: nobody passes.
+//! Two-player and multicolor games differ in three places only: how the centre begins, that a
+//! multicolor player who cannot flip places next to any disc, and what follows from that: nobody
+//! passes.
 
 use std::fmt;
 
@@ -11,10 +13,11 @@ use crate::{
     Passes, Played, Reason, Rules, Square, SquareSet, Why, moves,
 };
 
-/// A position that a game by its rules can hold: the rules, the discs, who is to move and who resigned.
+/// A position that a game by its rules can hold: the rules, the discs, who is to move and who
+/// resigned.
 ///
-/// Equality covers all of that, and so the seed of the blocked squares. The number of discs placed follows from the
-/// discs on the board, for none ever leaves it.
+/// Equality covers all of that, and so the seed of the blocked squares. The number of discs placed
+/// follows from the discs on the board, for none ever leaves it.
 ///
 /// ```
 /// use reversi_rules::{Position, Rules};
@@ -41,6 +44,13 @@ pub(crate) const NEUTRAL: usize = 4;
 
 impl Position {
     /// The position before the first disc is placed.
+    ///
+    /// ```
+    /// use reversi_rules::{Opening, Position, Rules, Setup};
+    /// let setup = Setup { opening: Some(Opening::Free), ..Setup::default() };
+    /// let rules = setup.check().unwrap().complete(None).unwrap();
+    /// assert!(Position::start(&rules).occupied().is_empty());
+    /// ```
     pub fn start(rules: &Rules) -> Self {
         let board = rules.board();
         let [top_left, top_right, bottom_left, bottom_right] = board.centre();
@@ -135,8 +145,8 @@ impl Position {
         Counts::new(self.rules.color_set(), |color| self.count(color))
     }
 
-    /// What the colour could do if it were its turn: the squares it could place on, and what that would do. Empty only when
-    /// it would have to pass or the game is over.
+    /// What the colour could do if it were its turn: the squares it could place on, and what that
+    /// would do. Empty only when it would have to pass or the game is over.
     pub(crate) fn placements(&self, color: Color) -> (MoveKind, SquareSet) {
         let occupied = self.occupied();
         let empty = self.open - occupied;
@@ -155,6 +165,12 @@ impl Position {
     }
 
     /// Where the colour to move may place; nowhere once the game is over, and somewhere before.
+    ///
+    /// ```
+    /// use reversi_rules::{Position, Rules, Transcript};
+    /// let legal = Position::start(&Rules::default()).legal_moves();
+    /// assert_eq!(Transcript(legal.iter().collect()).to_string(), "d3c4f5e6");
+    /// ```
     pub fn legal_moves(&self) -> SquareSet {
         self.to_move.map_or(SquareSet::EMPTY, |color| self.placements(color).1)
     }
@@ -165,6 +181,13 @@ impl Position {
     }
 
     /// The discs that placing on the square would flip; none when it flips nothing or is not legal.
+    ///
+    /// ```
+    /// use reversi_rules::{Position, Rules, Square};
+    /// let start = Position::start(&Rules::default());
+    /// let flipped = |name: &str| start.flips_of(name.parse().unwrap()).len();
+    /// assert_eq!((flipped("d3"), flipped("a1")), (1, 0));
+    /// ```
     pub fn flips_of(&self, square: Square) -> SquareSet {
         match self.to_move {
             Some(color) => match self.placements(color) {
@@ -180,12 +203,21 @@ impl Position {
         moves::flips(own, self.occupied() - own, square)
     }
 
-    /// Places a disc for the colour to move, flips what it outflanks, and hands the turn to the next colour that can
-    /// move, or ends the game.
+    /// Places a disc for the colour to move, flips what it outflanks, and hands the turn to the
+    /// next colour that can move, or ends the game.
     ///
     /// # Errors
     ///
     /// The placement is not legal; the position is unchanged.
+    ///
+    /// ```
+    /// use reversi_rules::{Color, Position, Rules, Why};
+    /// let mut position = Position::start(&Rules::default());
+    /// position.play("d3".parse().unwrap()).unwrap();
+    /// assert_eq!(position.to_move(), Some(Color::White));
+    /// let illegal = position.play("d3".parse().unwrap()).unwrap_err();
+    /// assert_eq!(illegal.why, Why::Occupied);
+    /// ```
     pub fn play(&mut self, square: Square) -> Result<Played, IllegalMove> {
         let illegal = |why| IllegalMove { square, why };
         let color = self.to_move.ok_or(illegal(Why::GameOver))?;
@@ -229,8 +261,9 @@ impl Position {
         self.rules.color_set().without(self.resigned)
     }
 
-    /// Gives the turn to the first after `color` who can move, `color` itself last, and says who had to pass for that;
-    /// ends the game when nobody can. Of several in a multicolor game all can or none.
+    /// Gives the turn to the first after `color` who can move, `color` itself last, and says who
+    /// had to pass for that; ends the game when nobody can. Of several in a multicolor game all can
+    /// or none.
     fn hand_over(&mut self, color: Color) -> Passes {
         let mut passed = Passes::default();
         for next in self.turns_after(color) {
@@ -244,12 +277,22 @@ impl Position {
         Passes::default()
     }
 
-    /// Takes a player out, in or out of turn. The discs stay; if it was the player's turn, it is the next one's; when one
-    /// player is left, the game is over.
+    /// Takes a player out, in or out of turn. The discs stay; if it was the player's turn, it is
+    /// the next one's; when one player is left, the game is over.
     ///
     /// # Errors
     ///
-    /// The colour does not play, the game is over, or the colour has resigned before; the position is unchanged.
+    /// The colour does not play, the game is over, or the colour has resigned before; the position
+    /// is unchanged.
+    ///
+    /// ```
+    /// use reversi_rules::{Color, Position, Reason, Rules};
+    /// let mut position = Position::start(&Rules::default());
+    /// position.resign(Color::White).unwrap();
+    /// let outcome = position.outcome().unwrap();
+    /// assert!(outcome.winners.contains(Color::Black));
+    /// assert_eq!(outcome.reason, Reason::Resignation);
+    /// ```
     pub fn resign(&mut self, color: Color) -> Result<(), IllegalResignation> {
         if !self.rules.color_set().contains(color) {
             return Err(IllegalResignation::NoSuchColor);

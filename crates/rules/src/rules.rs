@@ -8,8 +8,8 @@ use crate::{
     Setup,
 };
 
-/// Settings without a fault, complete but for blocked squares that only the outside world knows: a seed yet to
-/// be drawn, or a stored layout. Made by [`Setup::check`].
+/// Settings without a fault, complete but for blocked squares that only the outside world knows: a
+/// seed yet to be drawn, or a stored layout. Made by [`Setup::check`].
 ///
 /// ```
 /// use reversi_rules::{BlockedSetup, Setup};
@@ -59,8 +59,8 @@ impl Checked {
         &self.rules
     }
 
-    /// The layout that a request to draw gets: from its own seed if it names one, else from this one. None
-    /// when nothing is to be drawn.
+    /// The layout that a request to draw gets: from its own seed if it names one, else from this
+    /// one. None when nothing is to be drawn.
     pub fn draw(&self, seed: u64) -> Option<Layout> {
         let BlockedRequest::Draw { count, seed: own } = self.blocked else { return None };
         let drawn = Layout::draw(self.board(), self.rules.handicap, count, own.unwrap_or(seed));
@@ -69,8 +69,8 @@ impl Checked {
 
     /// Completes the settings.
     ///
-    /// `layout` is what the caller found for [`BlockedRequest::Stored`], or [`Checked::draw`] gave for a request to draw
-    /// without a seed. The other requests need none and ignore it.
+    /// `layout` is what the caller found for [`BlockedRequest::Stored`], or [`Checked::draw`] gave
+    /// for a request to draw without a seed. The other requests need none and ignore it.
     ///
     /// # Errors
     ///
@@ -216,6 +216,13 @@ impl Rules {
     }
 
     /// The setup that gives these rules again, with every default and the seed filled in.
+    ///
+    /// ```
+    /// use reversi_rules::{Opening, Rules};
+    /// let setup = Rules::default().to_setup();
+    /// assert_eq!((setup.players, setup.opening), (2, Some(Opening::Cross)));
+    /// assert_eq!(setup.check().unwrap().complete(None), Ok(Rules::default()));
+    /// ```
     pub fn to_setup(&self) -> Setup {
         let blocked = self.layout.map(|layout| match layout.seed() {
             Some(seed) => BlockedSetup {
@@ -243,14 +250,16 @@ impl Rules {
         }
     }
 
-    /// The stored form: a version byte, then the rules as a history's canonical bytes have them; at most 26 bytes.
+    /// The stored form: a version byte, then the rules as a history's canonical bytes have them; at
+    /// most 26 bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![packed::VERSION];
         self.put(&mut bytes);
         bytes
     }
 
-    /// Writes board, players, objective, opening (0: none), handicap, multicolor, and the layout (form 00: none).
+    /// Writes board, players, objective, opening (0: none), handicap, multicolor, and the layout
+    /// (form 00: none).
     pub(crate) fn put(&self, bytes: &mut Vec<u8>) {
         bytes.extend([
             self.board.number(),

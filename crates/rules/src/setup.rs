@@ -44,8 +44,8 @@ vocabulary!(Opening, "opening",
 pub struct Fault {
     /// The path of the field at fault, such as `blocked_squares.squares[1]`.
     pub field: String,
-    /// What is wrong, in at most 110 bytes of ASCII that read on from the field's name. Text of the caller's is quoted
-    /// escaped, at most 24 characters of it.
+    /// What is wrong, in at most 110 bytes of ASCII that read on from the field's name. Text of the
+    /// caller's is quoted escaped, at most 24 characters of it.
     pub problem: String,
 }
 
@@ -99,7 +99,8 @@ pub struct Setup {
     pub blocked: Option<BlockedSetup>,
 }
 
-/// Blocked squares as a caller may claim them: exactly one of a count, squares, or the id of a stored layout.
+/// Blocked squares as a caller may claim them: exactly one of a count, squares, or the id of a
+/// stored layout.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockedSetup {
     /// How many to draw, 1 to 4.
@@ -122,8 +123,8 @@ impl Setup {
     ///
     /// # Errors
     ///
-    /// Every fault at once, in the order of the fields. A field that depends on another is only faulted when no sound
-    /// value of the other would help.
+    /// Every fault at once, in the order of the fields. A field that depends on another is only
+    /// faulted when no sound value of the other would help.
     pub fn check(&self) -> Result<Checked, Vec<Fault>> {
         let mut faults = Vec::new();
         let multicolor = self.is_multicolor();

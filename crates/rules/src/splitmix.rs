@@ -15,8 +15,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// An unbiased number below `n`, which is not 0: multiply and shift, rejecting the few outputs that would favour some
-    /// numbers (Lemire 2019, arXiv 1805.10941).
+    /// An unbiased number below `n`, which is not 0: multiply and shift, rejecting the few outputs
+    /// that would favour some numbers (Lemire 2019, arXiv 1805.10941).
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         let threshold = n.wrapping_neg() % n;
         loop {

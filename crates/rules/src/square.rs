@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Bits from one row to the next: ten files and one that is always empty, so that a step off either side
-/// of the board never lands on it.
+/// Bits from one row to the next: ten files and one that is always empty, so that a step off either
+/// side of the board never lands on it.
 pub(crate) const PITCH: u8 = 11;
 
 /// Files, and ranks, of the largest board.
@@ -12,8 +12,8 @@ pub(crate) const SIDE: u8 = 10;
 
 /// A square of the largest board, whether or not a given board has it.
 ///
-/// Files are letters from the left, ranks numbers from the top. The order is row by row from the top, left
-/// to right. Names are read case-insensitively and written in lower case.
+/// Files are letters from the left, ranks numbers from the top. The order is row by row from the
+/// top, left to right. Names are read case-insensitively and written in lower case.
 ///
 /// ```
 /// use reversi_rules::Square;

@@ -7,8 +7,8 @@ use crate::Square;
 
 /// The placements of a game one after another, passes left out.
 ///
-/// Written as square names without a space between; read case-insensitively, with white space anywhere between
-/// squares.
+/// Written as square names without a space between; read case-insensitively, with white space
+/// anywhere between squares.
 ///
 /// ```
 /// use reversi_rules::Transcript;

@@ -1,4 +1,5 @@
-//! Parsers and decoders take anything without a panic, and what they accept they write back as it was.
+//! Parsers and decoders take anything without a panic, and what they accept they write back as it
+//! was.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 
@@ -124,8 +125,10 @@ fn check_faults(faults: &[reversi_rules::Fault]) {
     }
 }
 
+const CASES: u32 = if cfg!(debug_assertions) { 500 } else { 20_000 };
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 500 } else { 20_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
     fn arbitrary_bytes_decode_to_what_encodes_to_them(

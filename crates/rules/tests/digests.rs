@@ -1,4 +1,5 @@
-//! Digests are what a second language computes: every row of `data/digests.tsv`, which Python's hashlib made.
+//! Digests are what a second language computes: every row of `data/digests.tsv`, which Python's
+//! hashlib made.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 

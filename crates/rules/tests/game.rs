@@ -1,4 +1,5 @@
-//! A table takes the changes that the contract allows, and refuses the others in the contract's order.
+//! A table takes the changes that the contract allows, and refuses the others in the contract's
+//! order.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 
@@ -187,7 +188,8 @@ proptest! {
         steps in any_steps(),
         abort_at in 0usize..200,
     ) {
-        let claimed: Vec<bool> = rules.colors().map(|color| open >> color.number() & 1 == 0).collect();
+        let claimed = |color: Color| open >> color.number() & 1 == 0;
+        let claimed: Vec<bool> = rules.colors().map(claimed).collect();
         let mut game = create(&rules, &claimed);
         let mut history = vec![created(&rules, &claimed)];
         let mut position = Position::start(&rules);

@@ -1,4 +1,5 @@
-//! Blocked squares follow from the seed for ever: every row of the project's vectors, and what layouts promise.
+//! Blocked squares follow from the seed for ever: every row of the project's vectors, and what
+//! layouts promise.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 

@@ -1,7 +1,7 @@
 //! Move generation counts what independent programs count: every row of the project's vectors.
 //!
-//! A debug build goes as deep as three million lines of play and a release build as deep as four hundred million; set
-//! `REVERSI_PERFT_FULL` for every depth there is.
+//! A debug build goes as deep as three million lines of play and a release build as deep as four
+//! hundred million; set `REVERSI_PERFT_FULL` for every depth there is.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 
@@ -52,7 +52,8 @@ fn a_forced_pass_is_a_ply_and_a_finished_game_one_line() {
     assert_eq!([0, 1, 5].map(|depth| perft(&over, depth)), [1, 1, 1]);
     assert_eq!(perft_divide(&over, 3).count(), 0);
 
-    // White's twelfth disc of this game forces Black to pass: a line of two plies ends before White's next.
+    // White's twelfth disc of this game forces Black to pass: a line of two plies ends before
+    // White's next.
     let before = common::played(&common::rules("8x8"), "f5d6c4g5d7c7h5d8b8b7b6");
     let forcing = perft_divide(&before, 2).find(|(square, _)| *square == common::sq("a7"));
     assert_eq!(forcing.map(|(_, lines)| lines), Some(1));

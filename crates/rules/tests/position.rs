@@ -1,4 +1,5 @@
-//! Turns, passes, ends and resignations, where Reversi programs fail; and claims of positions, which name their faults.
+//! Turns, passes, ends and resignations, where Reversi programs fail; and claims of positions,
+//! which name their faults.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 
@@ -41,13 +42,13 @@ fn games_start_as_the_rules_say() {
         ),
         (
             "octagon players=4 blocked=c1",
-            "__#-----__/_--------_/----------/----------/----BW----/----GR----/----------/----------/\
-             _--------_/__------__ B 0 -",
+            "__#-----__/_--------_/----------/----------/----BW----/----GR----/----------/\
+             ----------/_--------_/__------__ B 0 -",
         ),
         (
             "cross-board",
-            "___----___/___----___/___----___/----------/----WB----/----BW----/----------/___----___/\
-             ___----___/___----___ B 0 -",
+            "___----___/___----___/___----___/----------/----WB----/----BW----/----------/\
+             ___----___/___----___/___----___ B 0 -",
         ),
     ] {
         assert_eq!(Position::start(&rules(settings)).to_string(), text, "{settings}");
@@ -91,7 +92,8 @@ fn a_free_opening_fills_the_centre_in_turn_and_flips_nothing() {
 
 #[test]
 fn a_multicolor_player_who_cannot_flip_places_next_to_any_disc() {
-    // Green's first move on 8x8 with four players can be without a flip; find such a moment by play.
+    // Green's first move on 8x8 with four players can be without a flip; find such a moment by
+    // play.
     let mut game = Position::start(&rules("8x8 players=4"));
     while game.move_kind() == Some(MoveKind::Flip) {
         let square = game.legal_moves().iter().next().unwrap();
@@ -145,7 +147,8 @@ fn the_wiped_out_side_wins_when_fewest_discs_win() {
 
 #[test]
 fn blocked_squares_can_end_the_game_with_empty_squares_that_nobody_may_play() {
-    // Only a1 is empty; blocked squares cut off its row and its file, and its diagonal is white to the end.
+    // Only a1 is empty; blocked squares cut off its row and its file, and its diagonal is white to
+    // the end.
     let rules = rules("6x6 blocked=b1,a2");
     let over = position(&rules, "-#BBBB/#WBBBB/WWWWWW/WWWWWW/WWWWWW/WWWWWW - 29 -");
     assert_eq!(over.empty(), squares("a1"));
@@ -299,7 +302,8 @@ fn position_text_is_read_relaxed_and_refused_part_by_part() {
 fn position_bytes_stay_what_they_are_and_others_are_refused() {
     let rules = rules("6x6");
     let start = Position::start(&rules);
-    // Version, black to move, nobody resigned; then in base six the row with white and black at c3 and d3, and so on.
+    // Version, black to move, nobody resigned; then in base six the row with white and black at c3
+    // and d3, and so on.
     let bytes = [1, 1, 0, 0, 0, 0, 0, 2, 36, 1, 72, 0, 0, 0, 0];
     assert_eq!(start.to_bytes(), bytes);
     let decoded = |change: &dyn Fn(&mut Vec<u8>)| {

@@ -192,7 +192,8 @@ proptest! {
         moves in any_moves(),
         other_diagonal in any::<bool>(),
     ) {
-        // Both diagonals map the cross, the empty centre, and the first one or two corners onto themselves.
+        // Both diagonals map the cross, the empty centre, and the first one or two corners onto
+        // themselves.
         let handicap_corners = match (board.handicap_corners(), other_diagonal) {
             (None, _) => 0,
             (Some(_), true) if handicap == 1 => 0,
@@ -214,7 +215,8 @@ proptest! {
     }
 }
 
-/// One of the eight symmetries of a board: bit 0 left and right, bit 1 top and bottom, bit 2 the main diagonal.
+/// One of the eight symmetries of a board: bit 0 left and right, bit 1 top and bottom, bit 2 the
+/// main diagonal.
 fn mirrored(symmetry: u8, board: Board, square: Square) -> Square {
     let last = board.size() - 1;
     let (mut file, mut rank) = (square.file(), square.rank());
@@ -234,7 +236,8 @@ fn mirror_set(set: SquareSet, mirror: impl Fn(Square) -> Square) -> SquareSet {
     set.iter().map(mirror).collect()
 }
 
-/// The rules with their blocked squares mirrored; none where the handicap corners have no mirror image.
+/// The rules with their blocked squares mirrored; none where the handicap corners have no mirror
+/// image.
 fn mirror_rules(rules: &Rules, mirror: impl Fn(Square) -> Square) -> Option<Rules> {
     let corners = rules.board().handicap_corners().into_iter().flatten();
     let corners: SquareSet = corners.take(rules.handicap_corners().into()).collect();

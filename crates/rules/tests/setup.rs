@@ -1,4 +1,5 @@
-//! A setup is refused with every fault at once, and a sound one completes to rules that give it back.
+//! A setup is refused with every fault at once, and a sound one completes to rules that give it
+//! back.
 
 #![allow(clippy::unwrap_used, reason = "a test panics to fail")]
 

@@ -123,7 +123,8 @@ fn complete(setup: Setup, blocked: &AnyBlocked) -> Rules {
             ..BlockedSetup::default()
         }),
         AnyBlocked::Picks(picks) => {
-            // Every free square is a candidate of some draw: a layout of one square that needs no other source.
+            // Every free square is a candidate of some draw: a layout of one square that needs no
+            // other source.
             let corners = setup.board.handicap_corners().into_iter().flatten();
             let taken: SquareSet = corners.take(handicap.into()).collect();
             let free = setup.board.playable() - setup.board.central_area() - taken;

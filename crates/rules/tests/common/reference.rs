@@ -1,5 +1,5 @@
-//! The rules a second time, as plainly as they can be written: a grid of characters and nested loops. Slow, and
-//! sharing nothing with the crate but the settings.
+//! The rules a second time, as plainly as they can be written: a grid of characters and nested
+//! loops. Slow, and sharing nothing with the crate but the settings.
 
 use reversi_rules::{Board, Objective, Opening, Rules};
 

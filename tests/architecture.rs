@@ -9,8 +9,14 @@ use std::{
 };
 
 /// The service's modules from the bottom up: each may use those of its own row and of the rows above it.
-const LAYERS: [&[&str]; 6] =
-    [&["error", "model"], &["store", "wire"], &["events"], &["service"], &["api"], &["app"]];
+const LAYERS: [&[&str]; 6] = [
+    &["error", "model"],
+    &["store", "wire"],
+    &["events"],
+    &["service", "settings"],
+    &["api"],
+    &["app"],
+];
 
 /// A file of source code, as a path from the repository's root and the text without comments.
 struct Source {
@@ -128,11 +134,12 @@ fn only_api_and_app_know_the_transport() {
 
 #[test]
 fn one_file_turns_errors_into_statuses() {
-    // `Status::` and a function of it; the game's own status has variants alone.
+    // `Status::` and a function of tonic's that makes one; our own status of a game is another type.
     let makes_status = |file: &Source| {
-        let made =
-            file.code.split("Status::").skip(1).any(|after| after.starts_with(char::is_lowercase));
-        file.names("tonic") && made
+        let made = |after: &str| {
+            after.starts_with(char::is_lowercase) && !after.starts_with("from_header_map")
+        };
+        file.names("tonic") && file.code.split("Status::").skip(1).any(made)
     };
     assert_eq!(offenders(makes_status, |path| path == "src/api/status.rs"), [""; 0]);
     assert_eq!(offenders(makes_status, |_| false), ["src/api/status.rs"]);

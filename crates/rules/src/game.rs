@@ -117,15 +117,7 @@ impl fmt::Display for Refusal {
             Self::Finished => f.write_str("the game is over"),
             Self::SeatResigned(color) => write!(f, "{color} has resigned"),
             Self::NotYourTurn { to_move } => write!(f, "it is {to_move}'s turn"),
-            Self::IllegalMove { why, .. } => f.write_str(match why {
-                Why::GameOver => "the game is over",
-                Why::Outside => "the square is not on this board",
-                Why::Blocked => "the square is blocked",
-                Why::Occupied => "the square holds a disc",
-                Why::NotCentre => "the disc must go to the centre, which is filled first",
-                Why::FlipsNothing => "the disc would flip nothing",
-                Why::NotAdjacent => "the square touches no disc",
-            }),
+            Self::IllegalMove { why, .. } => why.fmt(f),
         }
     }
 }
@@ -252,15 +244,6 @@ impl Game {
     /// The version after the last change.
     pub const fn version(&self) -> Version {
         self.version
-    }
-
-    /// Whether the change could be next.
-    ///
-    /// # Errors
-    ///
-    /// The first refusal that applies, in the order of [`Refusal`].
-    pub fn check(&self, change: &Change) -> Result<(), Refusal> {
-        self.clone().apply(change).map(drop)
     }
 
     /// Makes the change.

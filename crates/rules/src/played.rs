@@ -91,18 +91,23 @@ pub enum Why {
     NotAdjacent,
 }
 
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GameOver => "the game is over",
+            Self::Outside => "the square is not on this board",
+            Self::Blocked => "the square is blocked",
+            Self::Occupied => "the square holds a disc",
+            Self::NotCentre => "the disc must go to the centre, which is filled first",
+            Self::FlipsNothing => "the disc would flip nothing",
+            Self::NotAdjacent => "the square touches no disc",
+        })
+    }
+}
+
 impl fmt::Display for IllegalMove {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let square = self.square;
-        match self.why {
-            Why::GameOver => f.write_str("the game is over"),
-            Why::Outside => write!(f, "{square} is not on this board"),
-            Why::Blocked => write!(f, "{square} is blocked"),
-            Why::Occupied => write!(f, "{square} holds a disc"),
-            Why::NotCentre => write!(f, "{square} is not in the centre, which is filled first"),
-            Why::FlipsNothing => write!(f, "{square} flips nothing"),
-            Why::NotAdjacent => write!(f, "{square} touches no disc"),
-        }
+        write!(f, "{}: {}", self.square, self.why)
     }
 }
 

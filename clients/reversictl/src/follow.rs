@@ -20,7 +20,7 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub enum Update {
     /// A message as the server sent it, and what is wrong with its place in the chain, if anything is.
-    Message { message: v1::WatchGameResponse, broken: Option<String> },
+    Message { message: Box<v1::WatchGameResponse>, broken: Option<String> },
     /// The stream was lost; the next call of [`Follower::next`] waits and reconnects.
     Lost { fault: Box<Status>, wait: Duration },
 }
@@ -81,7 +81,7 @@ impl Follower {
                 let broken = self.accept(&message);
                 self.ended = matches!(message.message, Some(Message::End(_)));
                 self.backoff = Backoff::new(WAIT_MAX);
-                return Ok(Some(Update::Message { message, broken }));
+                return Ok(Some(Update::Message { message: Box::new(message), broken }));
             }
             Err(fault) => fault,
         };

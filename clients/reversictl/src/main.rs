@@ -4,6 +4,7 @@
 //! and says its results through `output`: as JSON (`json`), or as text (`view`, `render`, `words`), in which nothing that others
 //! wrote can steer the terminal (`escape`). What goes wrong is told in `errors`.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test panics to fail"))]
 #![allow(missing_docs, reason = "a program's items are no interface; what needs a word has one")]
 
 mod args;
@@ -19,6 +20,7 @@ mod render;
 mod retry;
 mod rules_args;
 mod style;
+mod values;
 mod verify;
 mod view;
 mod words;

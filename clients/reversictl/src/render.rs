@@ -58,7 +58,7 @@ fn square(cell: char, file: usize, rank: usize, marks: &Marks, style: Style) -> 
         Mark::None
     };
     if style.colored() {
-        colored(cell, mark, (file + rank) % 2 == 0, style)
+        colored(cell, mark, (file + rank).is_multiple_of(2), style)
     } else {
         plain(cell, mark)
     }

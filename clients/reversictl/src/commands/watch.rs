@@ -50,7 +50,7 @@ impl Screen {
                     self.output.notice(&format!("the chain is broken: {broken}"));
                 }
                 if self.output.json {
-                    self.output.line(&json::line(message))
+                    self.output.line(&json::line(&**message))
                 } else {
                     self.show_message(message)
                 }

@@ -1,0 +1,229 @@
+//! Starts the real server on a real socket over a chosen store, and speaks to it as a client.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::{collections::HashMap, net::SocketAddr, time::Duration};
+
+use clap::Parser as _;
+use reversi_proto::v1::{self, game_service_client::GameServiceClient};
+use reversid::{
+    app::{App, Ended},
+    settings::{Flags, Settings},
+};
+use tempfile::TempDir;
+use tokio::{sync::oneshot, task::JoinHandle, time::timeout};
+use tonic::{Code, Status, transport::Channel};
+use tonic_types::StatusExt as _;
+
+pub type Client = GameServiceClient<Channel>;
+
+/// No condition that a test waits for takes longer, unless it is broken.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The stores that every promise holds on.
+#[derive(Clone, Copy, Debug)]
+pub enum StoreKind {
+    Memory,
+    File,
+}
+
+/// Makes a test of each named `async fn(StoreKind)` on every store.
+#[macro_export]
+macro_rules! on_every_store {
+    ($($name:ident),* $(,)?) => {
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() { super::$name($crate::common::StoreKind::Memory).await; })*
+        }
+        mod file {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() { super::$name($crate::common::StoreKind::File).await; })*
+        }
+    };
+}
+
+/// A running server.
+pub struct TestServer {
+    pub address: SocketAddr,
+    shutdown: Option<oneshot::Sender<()>>,
+    run: JoinHandle<Result<Ended, String>>,
+    _folder: TempDir,
+}
+
+pub fn settings(arguments: &[&str]) -> Settings {
+    let flags = Flags::try_parse_from([&["reversid"], arguments].concat()).expect("known flags");
+    flags.check().expect("sound settings")
+}
+
+impl TestServer {
+    pub async fn start(store: StoreKind) -> Self {
+        Self::with(store, &[]).await
+    }
+
+    /// With more flags.
+    pub async fn with(store: StoreKind, flags: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let url = match store {
+            StoreKind::Memory => "memory:".to_owned(),
+            StoreKind::File => format!("file:{}", folder.path().join("games.redb").display()),
+        };
+        let base = ["--listen", "127.0.0.1:0", "--store", &url];
+        let settings = settings(&[&base, flags].concat());
+        let app = App::build(settings).await.expect("the server is built");
+        let address = app.address();
+        let (shutdown, asked) = oneshot::channel::<()>();
+        let run = tokio::spawn(app.run(async move {
+            let _ = asked.await;
+        }));
+        Self { address, shutdown: Some(shutdown), run, _folder: folder }
+    }
+
+    pub async fn client(&self) -> Client {
+        let channel = Channel::from_shared(format!("http://{}", self.address))
+            .expect("an address")
+            .connect()
+            .await
+            .expect("the server accepts");
+        Client::new(channel)
+    }
+
+    /// Asks the server to drain.
+    pub fn begin_shutdown(&mut self) {
+        self.shutdown.take().expect("asked once").send(()).expect("the server runs");
+    }
+
+    /// Waits for its end.
+    pub async fn ended(self) -> Ended {
+        let ended = timeout(PATIENCE, self.run).await.expect("the server ends in time");
+        ended.expect("the server does not panic").expect("the server serves")
+    }
+}
+
+/// A game with every seat claimed at creation, and the rights to it.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub id: String,
+    pub game: v1::Game,
+    pub tokens: HashMap<i32, String>,
+    pub owner: String,
+}
+
+/// Creates a game; all seats are claimed.
+pub async fn create(client: &mut Client, rules: v1::Rules) -> Table {
+    let players = if rules.players == 0 { 2 } else { rules.players };
+    let seats = (0..players)
+        .map(|index| v1::NewSeat { player_id: format!("player-{index}"), ..Default::default() })
+        .collect();
+    create_with(client, v1::CreateGameRequest { rules: Some(rules), seats, ..Default::default() })
+        .await
+}
+
+pub async fn create_with(client: &mut Client, request: v1::CreateGameRequest) -> Table {
+    table(client.create_game(request).await.expect("a game is created").into_inner())
+}
+
+pub fn table(created: v1::CreateGameResponse) -> Table {
+    let game = created.game.expect("a game");
+    Table {
+        id: game.game_id.clone(),
+        game,
+        tokens: created.seat_tokens.into_iter().map(|seat| (seat.color, seat.seat_token)).collect(),
+        owner: created.owner_token,
+    }
+}
+
+impl Table {
+    /// A move by the holder of `color`'s token.
+    pub fn play(&self, color: v1::Color, square: &str) -> v1::MakeMoveRequest {
+        v1::MakeMoveRequest {
+            game_id: self.id.clone(),
+            square: square.into(),
+            seat_token: self.tokens[&(color as i32)].clone(),
+            ..Default::default()
+        }
+    }
+}
+
+pub fn position(game: &v1::Game) -> &v1::Position {
+    game.position.as_ref().expect("a game has a position")
+}
+
+pub fn revision(version: &Option<v1::Version>) -> u64 {
+    version.as_ref().expect("a version").revision
+}
+
+/// The game as it is now.
+pub async fn get(client: &mut Client, id: &str) -> v1::Game {
+    let request = v1::GetGameRequest { game_id: id.into() };
+    client.get_game(request).await.expect("the game is there").into_inner().game.expect("a game")
+}
+
+/// Plays the first legal move until the game is over, and returns every event.
+pub async fn play_out(client: &mut Client, table: &Table) -> Vec<v1::GameEvent> {
+    let mut events = Vec::new();
+    let mut now = position(&table.game).clone();
+    while now.to_move != 0 {
+        let mover = v1::Color::try_from(now.to_move).expect("a colour");
+        let made = client.make_move(table.play(mover, &now.legal_moves[0])).await;
+        let event = made.expect("a legal move").into_inner().event.expect("an event");
+        now = event.position.clone().expect("a position");
+        events.push(event);
+    }
+    events
+}
+
+/// The whole record, page by page.
+pub async fn record(client: &mut Client, id: &str, page_size: i32) -> Vec<v1::GameEvent> {
+    let mut events = Vec::new();
+    let mut page_token = String::new();
+    loop {
+        let request = v1::ListGameEventsRequest {
+            game_id: id.into(),
+            page_size,
+            page_token,
+            ..Default::default()
+        };
+        let page = client.list_game_events(request).await.expect("a page").into_inner();
+        events.extend(page.events);
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return events;
+        }
+    }
+}
+
+/// What an error says: its code, reason, metadata, and the fields at fault.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    pub code: Code,
+    pub reason: String,
+    pub metadata: HashMap<String, String>,
+    pub fields: Vec<String>,
+    pub retry_after: Option<Duration>,
+}
+
+pub fn refused(status: &Status) -> Refused {
+    let details = status.get_error_details();
+    let info = details.error_info().unwrap_or_else(|| panic!("{status:?} has an ErrorInfo"));
+    assert_eq!(info.domain, "reversi.v1");
+    Refused {
+        code: status.code(),
+        reason: info.reason.clone(),
+        metadata: info.metadata.clone(),
+        fields: details
+            .bad_request()
+            .map(|bad| bad.field_violations.iter().map(|fault| fault.field.clone()).collect())
+            .unwrap_or_default(),
+        retry_after: details.retry_info().and_then(|retry| retry.retry_delay),
+    }
+}
+
+/// The refusal that a call must be answered with.
+pub fn refusal<T: std::fmt::Debug>(answer: Result<T, Status>) -> Refused {
+    refused(&answer.expect_err("the call is refused"))
+}
+
+/// A fresh request id.
+pub fn request_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}

@@ -44,7 +44,7 @@ fn perft_counts_what_is_known() {
     let leaves = done
         .json()
         .iter()
-        .map(|line| line["leaves"].as_str().unwrap().parse().unwrap())
+        .map(|line| line["leaves"].as_str().unwrap().parse::<u64>().unwrap())
         .sum::<u64>();
     assert_eq!(leaves, 1396);
 }

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use prost::Message as _;
 use reversi_proto::server::{GameService, GameServiceServer};
-use reversi_proto::{WatchFrame, v1, watch_frame};
+use reversi_proto::{WatchFrame, v1, v1::watch_game_response::Message};
 use support::run;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Code, Request, Response, Status};
@@ -136,28 +137,22 @@ fn event(revision: u64) -> v1::GameEvent {
     }
 }
 
-fn event_frame(event: &v1::GameEvent) -> Result<WatchFrame, Status> {
-    Ok(WatchFrame::event(prost::Message::encode_to_vec(event).into()))
-}
-
-fn snapshot_frame(game: &v1::Game) -> Result<WatchFrame, Status> {
-    Ok(WatchFrame::snapshot(prost::Message::encode_to_vec(game).into()))
+/// A message as the server's side holds it: the same bytes.
+fn frame(message: Message) -> Result<WatchFrame, Status> {
+    let message = v1::WatchGameResponse { message: Some(message) };
+    Ok(WatchFrame::decode(message.encode_to_vec().as_slice()).unwrap())
 }
 
 fn game(revision: u64) -> v1::Game {
     v1::Game { game_id: "g1".to_owned(), version: at(revision), ..Default::default() }
 }
 
-fn frame(message: watch_frame::Message) -> Result<WatchFrame, Status> {
-    Ok(message.into())
-}
-
 fn end() -> Result<WatchFrame, Status> {
-    frame(watch_frame::Message::End(v1::WatchEnd { reason: 1 }))
+    frame(Message::End(v1::WatchEnd { reason: 1 }))
 }
 
 fn caught_up(revision: u64) -> Result<WatchFrame, Status> {
-    frame(watch_frame::Message::CaughtUp(v1::CaughtUp { version: at(revision) }))
+    frame(Message::CaughtUp(v1::CaughtUp { version: at(revision) }))
 }
 
 fn draining() -> Status {
@@ -234,9 +229,9 @@ async fn a_deletion_whose_answer_was_lost_is_done_when_no_game_is_left() {
 async fn a_watch_resumes_after_what_it_saw_last_and_shows_nothing_twice() {
     let scripted = Scripted::default();
     scripted.0.lock().unwrap().watches = [
-        vec![snapshot_frame(&game(1)), event_frame(&event(2)), Err(draining())],
-        vec![caught_up(2), event_frame(&event(3))],
-        vec![caught_up(3), event_frame(&event(4)), end()],
+        vec![frame(Message::Snapshot(game(1))), frame(Message::Event(event(2))), Err(draining())],
+        vec![caught_up(2), frame(Message::Event(event(3)))],
+        vec![caught_up(3), frame(Message::Event(event(4))), end()],
     ]
     .into();
     let done = run(&scripted.serve().await, "watch g1 --json");
@@ -259,8 +254,13 @@ async fn a_chain_that_breaks_is_told_and_not_forgotten() {
     let scripted = Scripted::default();
     let forged = v1::GameEvent { previous_digest: 7, ..event(2) };
     scripted.0.lock().unwrap().watches = [
-        vec![snapshot_frame(&game(1)), event_frame(&forged), event_frame(&event(3)), end()],
-        vec![snapshot_frame(&game(1)), event_frame(&event(3)), end()],
+        vec![
+            frame(Message::Snapshot(game(1))),
+            frame(Message::Event(forged)),
+            frame(Message::Event(event(3))),
+            end(),
+        ],
+        vec![frame(Message::Snapshot(game(1))), frame(Message::Event(event(3))), end()],
     ]
     .into();
     let url = scripted.serve().await;
@@ -276,8 +276,7 @@ async fn a_history_that_the_server_lost_is_told_and_followed_from_there() {
     let scripted = Scripted::default();
     let reset = v1::HistoryReset { reason: 1, game: Some(game(3)) };
     scripted.0.lock().unwrap().watches =
-        [vec![frame(watch_frame::Message::Reset(reset.into())), event_frame(&event(4)), end()]]
-            .into();
+        [vec![frame(Message::Reset(reset)), frame(Message::Event(event(4))), end()]].into();
     let done = run(&scripted.serve().await, "watch g1 --after 9:1009");
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stderr.contains("it lost changes"), "{done:?}");
@@ -286,7 +285,8 @@ async fn a_history_that_the_server_lost_is_told_and_followed_from_there() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watch_told_to_run_once_stops_with_the_stream() {
     let scripted = Scripted::default();
-    scripted.0.lock().unwrap().watches = [vec![snapshot_frame(&game(1)), Err(draining())]].into();
+    scripted.0.lock().unwrap().watches =
+        [vec![frame(Message::Snapshot(game(1))), Err(draining())]].into();
     let url = scripted.serve().await;
     assert_eq!(run(&url, "watch g1 --once").code, 3);
     assert_eq!(run(&url, "watch g1").code, 1, "a game that is not there ends it too");
@@ -327,7 +327,9 @@ async fn nothing_that_a_server_says_can_steer_the_terminal() {
     };
     let change = v1::game_event::Change::MovePlayed(played);
     let moved = v1::GameEvent { change: Some(change), ..event(2) };
-    let watch = || vec![snapshot_frame(&hostile), event_frame(&moved), end()];
+    let watch = || {
+        vec![frame(Message::Snapshot(hostile.clone())), frame(Message::Event(moved.clone())), end()]
+    };
     let failed = || vec![Err(Status::invalid_argument(evil))];
     scripted.0.lock().unwrap().watches = [watch(), watch(), failed(), failed()].into();
     let url = scripted.serve().await;

@@ -10,10 +10,14 @@ use tonic_types::StatusExt as _;
 
 use crate::connect::{Client, Session};
 use crate::errors::Failure;
+use crate::escape;
 use crate::random::Random;
 
 /// How often a call is tried: with the waits between, about a second where the server is away and answers at once.
 const ATTEMPTS_MAX: u32 = 4;
+
+/// A longer wait is announced.
+const SILENT_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// The longest wait that a server may ask for.
 const WAIT_MAX: Duration = Duration::from_secs(30);
@@ -96,7 +100,12 @@ impl Session {
             if !is_worth_another(&fault) || attempt == ATTEMPTS_MAX {
                 return Err(Failure::of(fault, sent));
             }
-            tokio::time::sleep(backoff.after(&fault)).await;
+            let wait = backoff.after(&fault);
+            if wait > SILENT_WAIT_MAX {
+                let why = escape::text(fault.message());
+                self.output.notice(&format!("{why}; trying again in {:.0} s", wait.as_secs_f32()));
+            }
+            tokio::time::sleep(wait).await;
             attempt += 1;
         }
     }

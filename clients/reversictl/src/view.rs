@@ -7,17 +7,18 @@ use crate::render::{self, Marks};
 use crate::style::Style;
 use crate::{escape, words};
 
-/// A game, as far as it is known, and the last move.
+/// A game, as far as it is known, and what happened last.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     game: v1::Game,
-    last: Option<v1::MovePlayed>,
+    last_move: Option<v1::MovePlayed>,
+    last_change: Option<String>,
 }
 
 impl View {
     /// A game as it stands.
     pub fn of(game: v1::Game) -> Self {
-        Self { game, last: None }
+        Self { game, ..Self::default() }
     }
 
     /// What one event tells of a game.
@@ -35,11 +36,14 @@ impl View {
         game.position.clone_from(&event.position);
         game.status = event.status;
         game.outcome.clone_from(&event.outcome);
+        self.last_change = Some(words::change(event));
         match &event.change {
             Some(Change::Created(created)) => {
                 game.rules.clone_from(&created.rules);
                 game.layout.clone_from(&created.layout);
                 game.seats.clone_from(&created.seats);
+                // All of it is shown anyway.
+                self.last_change = None;
             }
             Some(Change::SeatClaimed(claim)) => {
                 for seat in game.seats.iter_mut().filter(|seat| seat.color == claim.color) {
@@ -48,7 +52,7 @@ impl View {
                     seat.display_name.clone_from(&claim.display_name);
                 }
             }
-            Some(Change::MovePlayed(played)) => self.last = Some(played.clone()),
+            Some(Change::MovePlayed(played)) => self.last_move = Some(played.clone()),
             Some(Change::Resigned(resigned)) => {
                 for seat in game.seats.iter_mut().filter(|seat| seat.color == resigned.color) {
                     seat.resigned = true;
@@ -73,7 +77,7 @@ impl View {
         let position = game.position.clone().unwrap_or_default();
         let playing = game.status == v1::GameStatus::InProgress as i32;
         let legal = if playing { position.legal_moves.as_slice() } else { &[] };
-        let (last, flips) = match &self.last {
+        let (last, flips) = match &self.last_move {
             Some(played) => (Some(played.square.as_str()), played.flips.as_slice()),
             None => (None, [].as_slice()),
         };
@@ -87,8 +91,8 @@ impl View {
             let labels = escape::text(&labels.collect::<Vec<_>>().join(", "));
             text.push_str(&format!("labels: {labels}\n"));
         }
-        if let Some(played) = &self.last {
-            text.push_str(&format!("Last: {}.\n", words::move_played(played)));
+        if let Some(change) = &self.last_change {
+            text.push_str(&format!("Last: {change}.\n"));
         }
         text.push_str(&style.strong(&self.state_line(&position)));
         text.push('\n');

@@ -115,7 +115,8 @@ pub fn change(event: &v1::GameEvent) -> String {
         }
         Some(Change::SeatClaimed(claim)) => {
             let player = player(&claim.player_id, &claim.display_name);
-            format!("{} takes a seat{player}", color(claim.color))
+            let by = if player.is_empty() { "" } else { " by" };
+            format!("the {} seat is taken{by}{player}", color(claim.color))
         }
         Some(Change::MovePlayed(played)) => move_played(played),
         Some(Change::Resigned(resigned)) => format!("{} resigns", color(resigned.color)),

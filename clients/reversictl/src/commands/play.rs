@@ -6,7 +6,6 @@ use crate::args;
 use crate::connect::Session;
 use crate::errors::Failure;
 use crate::view::View;
-use crate::words;
 
 /// Places a disc.
 pub async fn place(session: &Session, play: args::Move) -> Result<(), Failure> {
@@ -42,11 +41,5 @@ pub async fn resign(session: &Session, resign: args::Resign) -> Result<(), Failu
 
 /// What a change did, and how the game stands after it.
 pub fn event_text(session: &Session, event: Option<&v1::GameEvent>) -> String {
-    let event = event.cloned().unwrap_or_default();
-    let view = View::of_event(&event).text(session.output.style);
-    if matches!(event.change, Some(v1::game_event::Change::MovePlayed(_))) {
-        view
-    } else {
-        format!("{view}Then: {}.", words::change(&event))
-    }
+    View::of_event(&event.cloned().unwrap_or_default()).text(session.output.style)
 }

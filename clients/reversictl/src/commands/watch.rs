@@ -11,7 +11,7 @@ use crate::errors::Failure;
 use crate::follow::{Follower, Update};
 use crate::output::Output;
 use crate::view::View;
-use crate::{json, words};
+use crate::{escape, json};
 
 /// Follows the game until it ends.
 ///
@@ -61,7 +61,7 @@ impl Screen {
                     Some(_) => " (is the server running? start one: cargo run --release)",
                     None => "",
                 };
-                let why = crate::escape::text(why);
+                let why = escape::text(why);
                 self.output.notice(&format!(
                     "lost the stream: {why}{hint}; reconnecting in {:.1} s, resuming where it was",
                     wait.as_secs_f32()
@@ -74,17 +74,7 @@ impl Screen {
     fn show_message(&mut self, message: &v1::WatchGameResponse) -> Result<(), Failure> {
         match &message.message {
             Some(Message::Snapshot(game)) => self.view = View::of(game.clone()),
-            Some(Message::Event(event)) => {
-                self.view.apply(event);
-                if !matches!(event.change, Some(v1::game_event::Change::MovePlayed(_))) {
-                    let frame = format!(
-                        "{}Then: {}.",
-                        self.view.text(self.output.style),
-                        words::change(event)
-                    );
-                    return self.output.frame(&frame);
-                }
-            }
+            Some(Message::Event(event)) => self.view.apply(event),
             Some(Message::Reset(reset)) => {
                 self.output.notice(match v1::ResetReason::try_from(reset.reason) {
                     Ok(v1::ResetReason::RevisionAhead) => {

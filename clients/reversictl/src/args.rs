@@ -154,7 +154,13 @@ pub struct RequestId {
 #[derive(Args, Debug)]
 pub struct SeatRight {
     /// The seat's token, from create or join. A flag can be seen in the machine's list of processes: the environment is safer.
-    #[arg(long, value_name = "TOKEN", env = "REVERSICTL_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "REVERSICTL_TOKEN",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
     pub token: Option<String>,
     /// The seat's colour in place of a token, for callers with a service credential; then no token is sent.
     #[arg(long, value_name = "COLOR")]
@@ -175,7 +181,13 @@ impl SeatRight {
 #[derive(Args, Debug)]
 pub struct OwnerRight {
     /// The owner's token, from create. A flag can be seen in the machine's list of processes: the environment is safer.
-    #[arg(long, value_name = "TOKEN", env = "REVERSICTL_TOKEN", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "REVERSICTL_TOKEN",
+        hide_env_values = true,
+        allow_hyphen_values = true
+    )]
     pub token: Option<String>,
 }
 
@@ -197,10 +209,10 @@ pub struct Create {
     pub rules: RulesArgs,
     /// Who sits where, once for each seat in turn order: PLAYER_ID, PLAYER_ID=DISPLAY NAME, an empty text for a seat taken
     /// without a name, or `open` for one that waits to be joined. Default: all are open.
-    #[arg(long = "seat", value_name = "WHO", value_parser = seat)]
+    #[arg(long = "seat", value_name = "WHO", value_parser = seat, allow_hyphen_values = true)]
     pub seats: Vec<v1::NewSeat>,
     /// A note of your own on the game, to list by; may be repeated.
-    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
+    #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label, allow_hyphen_values = true)]
     pub labels: Vec<(String, String)>,
     #[command(flatten)]
     pub request_id: RequestId,
@@ -215,10 +227,22 @@ pub struct Join {
     #[arg(long, value_name = "COLOR")]
     pub seat: Option<Color>,
     /// Your own name for the player.
-    #[arg(long, value_name = "PLAYER_ID", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PLAYER_ID",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     pub player: String,
     /// A name for people to read.
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     pub name: String,
     #[command(flatten)]
     pub request_id: RequestId,
@@ -294,10 +318,22 @@ pub struct List {
     #[arg(long, value_name = "STATUS")]
     pub status: Option<Status>,
     /// Games in which a seat has this player id alone.
-    #[arg(long, value_name = "PLAYER_ID", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "PLAYER_ID",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     pub player: String,
     /// Games with this label alone.
-    #[arg(long, value_name = "KEY=VALUE", default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "KEY=VALUE",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     pub label: String,
     /// At most how many; 0: all.
     #[arg(long, value_name = "N", default_value_t = 50)]

@@ -119,9 +119,18 @@ fn violations(details: &ErrorDetails) -> impl Iterator<Item = (&str, &str)> {
 fn refusal_text(status: &Status, context: Context<'_>) -> String {
     let details = status.get_error_details();
     let reason = details.error_info().map_or(code_name(status.code()), |info| &info.reason);
-    let mut text = format!("error: {} ({})", escape::text(status.message()), escape::text(reason));
-    for (field, problem) in violations(&details) {
-        let _ = write!(text, "\n  {}: {}", escape::text(field), escape::text(problem));
+    let faults: Vec<_> = violations(&details)
+        .map(|(field, problem)| match field {
+            "" => problem.to_owned(),
+            field => format!("{field}: {problem}"),
+        })
+        .collect();
+    // A message that only repeats one of them adds nothing.
+    let repeats = faults.iter().any(|fault| status.message().contains(fault));
+    let message = if repeats { "the request is not valid" } else { status.message() };
+    let mut text = format!("error: {} ({})", escape::text(message), escape::text(reason));
+    for fault in faults {
+        let _ = write!(text, "\n  {}", escape::text(&fault));
     }
     let next = next_step(status, &details, context);
     if !next.is_empty() {
@@ -150,7 +159,8 @@ fn next_step(status: &Status, details: &ErrorDetails, context: Context<'_>) -> S
             "Give the token that create or join showed: REVERSICTL_TOKEN=… or --token".to_owned()
         }
         "TOKEN_INVALID" => format!(
-            "The token is not this game's. Create and join show one for each seat, and one for the owner of {game}"
+            "Create and join showed a token for each seat of {game}, and create one for its owner: is it \
+             the right one for this?"
         ),
         "REQUEST_ID_REUSED" => "Leave --request-id out for a new command".to_owned(),
         "VERSION_MISMATCH" => format!(
@@ -316,6 +326,7 @@ mod tests {
         let details = ErrorDetails::with_bad_request(vec![
             FieldViolation::new("rules.players", "takes 2 to 4 players, not 7"),
             FieldViolation::new("rules.board\x1b[2J", "cannot be the 6x6"),
+            FieldViolation::new("", "3 more faults are not listed"),
         ]);
         let failure = Failure::of(
             Status::with_error_details(Code::InvalidArgument, "2 fields are wrong", details),
@@ -324,7 +335,7 @@ mod tests {
         assert_eq!(
             failure.text(CONTEXT),
             "error: 2 fields are wrong (INVALID_ARGUMENT)\n  rules.players: takes 2 to 4 players, \
-             not 7\n  rules.board\\u{1b}[2J: cannot be the 6x6"
+             not 7\n  rules.board\\u{1b}[2J: cannot be the 6x6\n  3 more faults are not listed"
         );
         let json = failure.json(CONTEXT).unwrap();
         assert_eq!(json["error"]["fields"][0]["field"], "rules.players");

@@ -25,7 +25,8 @@ pub async fn run(session: &Session, demo: args::Demo) -> Result<(), Failure> {
     let created = create(session, &demo).await?;
     let game = created.game.clone().unwrap_or_default();
     let game_id = game.game_id.clone();
-    let follower = Follower::new(session, &game_id, None);
+    // From the creation on, so that no move is missed however late the watch opens.
+    let follower = Follower::new(session, &game_id, Some(v1::Version::default()));
     let mut player =
         Player { session, tokens: created.seat_tokens, random: Random::from_seed(rng_seed), delay };
     tokio::try_join!(watch::show(output, follower), player.play(game))?;

@@ -13,7 +13,7 @@ use crate::names::vocabulary;
 /// assert_eq!("w".parse(), Ok(Color::White));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "the names say it")]
 pub enum Color {
     Black = 1,
     White = 2,

@@ -262,12 +262,38 @@ fn a_claim_names_every_fault() {
         (with("BW", "--------") + " W 2 -", vec!["to_move"]),
         (with("WW", "--------") + " B 2 -", vec!["board"]),
         (with("BW", "---B----") + " W 3 -", vec!["board"]),
+        (start.to_owned() + " B 4 -", vec![]),
+        (start.to_owned() + " W 4 -", vec!["to_move"]),
     ] {
         let claim: PositionSetup = text.parse().unwrap();
         let faults = claim.check(&free).err().unwrap_or_default();
         let found: Vec<String> = faults.into_iter().map(|fault| fault.field).collect();
         assert_eq!(found, expected, "{text}");
     }
+}
+
+#[test]
+fn a_claim_that_no_turn_order_explains_is_refused() {
+    let rules = rules("8x8 players=4");
+    let mut game = Position::start(&rules);
+    game.play(game.legal_moves().iter().next().unwrap()).unwrap();
+    assert_eq!(game.to_move(), Some(Color::White));
+    for color in [Color::Black, Color::Red, Color::Green] {
+        let claim = PositionSetup { to_move: Some(color), ..game.to_setup() };
+        assert_eq!(claim.check(&rules).unwrap_err()[0].field, "to_move");
+    }
+    // Once somebody has resigned, the turn says nothing about the number of discs.
+    game.resign(Color::White).unwrap();
+    assert_eq!(position(&rules, &game.to_string()), game);
+}
+
+#[test]
+fn a_claim_that_somebody_resigned_after_the_end_is_refused() {
+    let rules = rules("8x8");
+    let over = played(&rules, "e6f4e3f6g5d6e7f5c5");
+    let resigned = [Color::White].into_iter().collect();
+    let claim = PositionSetup { resigned, ..over.to_setup() };
+    assert_eq!(claim.check(&rules).unwrap_err()[0].field, "resigned");
 }
 
 #[test]
@@ -324,6 +350,9 @@ fn position_bytes_stay_what_they_are_and_others_are_refused() {
         }),
         Err(DecodeError::Malformed)
     );
+    let blocked = common::rules("6x6 blocked=a1");
+    let on_blocked = [1, 1, 0, 36, 0, 0, 0, 2, 36, 1, 72, 0, 0, 0, 0];
+    assert_eq!(Position::from_bytes(&blocked, &on_blocked), Err(DecodeError::Malformed));
     assert!(matches!(decoded(&|bytes| bytes[7] = 0), Err(DecodeError::Faults(_))));
     assert!(matches!(decoded(&|bytes| bytes[1] = 0), Err(DecodeError::Faults(_))));
 }

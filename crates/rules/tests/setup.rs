@@ -8,8 +8,8 @@ mod common;
 use common::any_rules;
 use proptest::prelude::*;
 use reversi_rules::{
-    BlockedRequest, BlockedSetup, Board, Fault, Layout, LayoutMismatch, Objective, Opening, Rules,
-    Setup,
+    BlockedRequest, BlockedSetup, Board, DecodeError, Fault, Layout, LayoutMismatch, Objective,
+    Opening, Rules, Setup,
 };
 
 fn faults(setup: &Setup) -> Vec<Fault> {
@@ -196,8 +196,11 @@ fn a_draw_without_a_seed_takes_one_from_outside_and_a_seed_of_its_own_wins() {
     let draw = BlockedSetup { count: Some(3), ..BlockedSetup::default() };
     let checked = blocked(draw.clone()).check().unwrap();
     assert_eq!(checked.clone().complete(None), Err(LayoutMismatch::Missing));
-    let explicit = Layout::explicit(Board::B8x8, 0, &[common::sq("a1")]).unwrap();
-    assert_eq!(checked.clone().complete(Some(explicit)), Err(LayoutMismatch::NotDrawn));
+    let named: Vec<_> = common::squares("a1b1c1").into_iter().collect();
+    for wrong in [Layout::explicit(Board::B8x8, 0, &named), Layout::draw(Board::B8x8, 0, 2, 7)] {
+        let wrong = wrong.unwrap();
+        assert_eq!(checked.clone().complete(Some(wrong)), Err(LayoutMismatch::NotDrawn));
+    }
     let layout = checked.draw(7);
     assert_eq!(layout.unwrap(), Layout::draw(Board::B8x8, 0, 3, 7).unwrap());
     assert_eq!(checked.complete(layout).unwrap().layout(), layout.as_ref());
@@ -219,6 +222,22 @@ fn a_stored_layout_must_be_of_this_board_and_handicap() {
     assert_eq!(complete(Some(layout(Board::B8x8, 1))), Err(LayoutMismatch::Handicap(1)));
     let fitting = layout(Board::B8x8, 0);
     assert_eq!(complete(Some(fitting)), Ok(fitting));
+}
+
+#[test]
+fn rules_bytes_stay_what_they_are_and_others_are_refused() {
+    // Version, then 8x8, two players, most discs, cross, no handicap, not multicolor, nothing blocked.
+    let plain = [1, 2, 2, 1, 1, 0, 0, 0];
+    assert_eq!(Rules::default().to_bytes(), plain);
+    // The same with one more thing left to a default, which has no bytes of its own.
+    for (at, byte) in [(2, 0), (4, 0), (6, 1), (1, 0), (1, 6), (3, 3), (4, 4), (6, 2), (7, 3)] {
+        let mut bytes = plain;
+        bytes[at] = byte;
+        assert!(Rules::from_bytes(&bytes).is_err(), "{byte} at {at}");
+    }
+    assert_eq!(Rules::from_bytes(&[1, 2, 3, 1, 0, 0, 0, 0]), Err(DecodeError::Malformed));
+    let faulty = Rules::from_bytes(&[1, 1, 3, 1, 1, 2, 1, 0]);
+    assert!(matches!(faulty, Err(DecodeError::Faults(faults)) if faults.len() == 3));
 }
 
 proptest! {

@@ -9,12 +9,15 @@ from reversi.v1.rules_pb2 import COLOR_RED, BlockedSquares, Rules
 from reversi_client import call, digest
 from table import Table
 
-HEX_ROW = re.compile(r"^//\s+([0-9a-f]{16}) +([0-9a-f]+) +([0-9a-f]{16})$", re.MULTILINE)
+# Below each title: the digest before, the canonical bytes over one or more lines, the digest after.
+HEX_LINES = re.compile(r"(?:^//     [0-9a-f]+\n)+", re.MULTILINE)
 
 
 def test_vectors_in_the_contract_hold():
     """Those in the comments of `Version`, which is all that an author of another client has."""
-    rows = HEX_ROW.findall((PROTO / "reversi/v1/game.proto").read_text())
+    blocks = HEX_LINES.findall((PROTO / "reversi/v1/game.proto").read_text())
+    lines = [block.replace("//", "").split() for block in blocks]
+    rows = [(previous, "".join(change), after) for previous, *change, after in lines]
     assert len(rows) >= 5
     check(rows)
 

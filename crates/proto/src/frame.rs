@@ -1,7 +1,5 @@
 //! A watch message whose contents are encoded already, so that one event is encoded once for all of its watchers.
 
-use bytes::Bytes;
-
 /// What the server sends as a `WatchGameResponse`: the same bytes on the wire, with the fields that hold messages given
 /// in their encoded form.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -44,17 +42,5 @@ pub mod watch_frame {
 impl From<watch_frame::Message> for WatchFrame {
     fn from(message: watch_frame::Message) -> Self {
         Self { message: Some(message) }
-    }
-}
-
-impl WatchFrame {
-    /// A frame that carries an encoded [`v1::GameEvent`](crate::v1::GameEvent).
-    pub fn event(encoded: Bytes) -> Self {
-        watch_frame::Message::Event(encoded).into()
-    }
-
-    /// A frame that carries an encoded [`v1::Game`](crate::v1::Game).
-    pub fn snapshot(encoded: Bytes) -> Self {
-        watch_frame::Message::Snapshot(encoded).into()
     }
 }

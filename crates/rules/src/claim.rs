@@ -310,10 +310,10 @@ impl Position {
         faults
     }
 
-    /// Whether no pass can explain that it is this colour's turn.
+    /// Whether neither a pass nor a resignation can explain that it is this colour's turn.
     fn out_of_turn(&self, color: Color) -> bool {
-        let everybody_plays = self.rules.multicolor() && self.resigned.is_empty();
+        let nobody_passed = self.is_beginning() || self.rules.multicolor();
         let turn = self.ply() as usize % usize::from(self.rules.players());
-        (self.is_beginning() || everybody_plays) && Color::ALL[turn] != color
+        nobody_passed && self.resigned.is_empty() && Color::ALL[turn] != color
     }
 }

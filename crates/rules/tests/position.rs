@@ -285,6 +285,10 @@ fn a_claim_that_no_turn_order_explains_is_refused() {
     // Once somebody has resigned, the turn says nothing about the number of discs.
     game.resign(Color::White).unwrap();
     assert_eq!(position(&rules, &game.to_string()), game);
+    let mut fresh = Position::start(&rules);
+    fresh.resign(Color::Black).unwrap();
+    assert_eq!(fresh.to_string().split(' ').nth(1), Some("W"));
+    assert_eq!(Position::from_bytes(&rules, &fresh.to_bytes()), Ok(fresh));
 }
 
 #[test]

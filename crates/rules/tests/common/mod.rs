@@ -146,13 +146,15 @@ pub enum Step {
     Resign(Color),
 }
 
-/// Enough steps for any game, with few resignations.
+/// Enough steps for any game, with few resignations or with many.
 pub fn any_steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        60 => any::<Index>().prop_map(Step::Move),
-        1 => select(&Color::ALL[..]).prop_map(Step::Resign),
-    ];
-    vec(step, 120)
+    let step = |moves| {
+        prop_oneof![
+            moves => any::<Index>().prop_map(Step::Move),
+            1 => select(&Color::ALL[..]).prop_map(Step::Resign),
+        ]
+    };
+    prop_oneof![vec(step(60), 120), vec(step(4), 120)]
 }
 
 /// Enough moves for any game, and nobody resigns.

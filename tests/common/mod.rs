@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub mod process;
+pub mod raw;
+
 use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
 use clap::Parser as _;

@@ -28,7 +28,6 @@ pub enum Step {
 pub struct Cursor {
     /// The last version delivered, or the resume point.
     delivered: Version,
-    lineage: u64,
     latest_only: bool,
     start: Start,
 }
@@ -37,29 +36,24 @@ pub struct Cursor {
 enum Start {
     /// A snapshot comes first.
     Snapshot,
-    /// A reset comes first.
-    Reset(ResetReason),
-    /// `caught_up` comes once this revision was delivered.
+    /// `caught_up` comes once this revision was delivered, or the last one if the history has become shorter.
     Replay { until: u64 },
     /// All that comes at the start has.
     Over,
 }
 
 impl Cursor {
-    /// A watcher that joins at `tip`, with what it says it has.
+    /// A watcher that joins at `tip`, with what it says it has; digest 0 stands for whatever is at that revision.
     pub fn new(tip: &Tip, resume_after: Option<Version>, latest_only: bool) -> Self {
-        let fresh = Version::ZERO;
         let (delivered, start) = match resume_after {
-            None => (fresh, Start::Snapshot),
-            Some(after) => match tip.version_at(after.revision) {
-                None => (fresh, Start::Reset(ResetReason::RevisionAhead)),
-                Some(ours) if after.digest == 0 || after.digest == ours.digest => {
-                    (ours, Start::Replay { until: tip.version().revision })
-                }
-                Some(_) => (fresh, Start::Reset(ResetReason::HistoryDiverged)),
-            },
+            None => (Version::ZERO, Start::Snapshot),
+            Some(after) => {
+                let any = Some(after).filter(|after| after.digest == 0);
+                let ours = any.and_then(|after| tip.version_at(after.revision));
+                (ours.unwrap_or(after), Start::Replay { until: tip.version().revision })
+            }
         };
-        Self { delivered, lineage: tip.lineage, latest_only, start }
+        Self { delivered, latest_only, start }
     }
 
     /// The last version delivered, or the resume point.
@@ -70,7 +64,7 @@ impl Cursor {
     /// Whether there is something to tell.
     pub fn pending(&self, tip: &Tip) -> bool {
         !matches!(self.start, Start::Over)
-            || self.lineage != tip.lineage
+            || self.lost(tip).is_some()
             || self.delivered.revision < tip.version().revision
             || tip.closed.is_some()
     }
@@ -81,38 +75,29 @@ impl Cursor {
     ///
     /// [`Error::GameNotFound`] when the game vanished.
     pub fn next(&mut self, tip: &Tip) -> Result<Option<Step>, Error> {
-        if self.lineage != tip.lineage
-            && let Some(reason) = tip.reset
-        {
-            self.lineage = tip.lineage;
-            self.start = match self.start {
-                // Whoever has nothing yet has lost nothing.
-                Start::Snapshot => Start::Snapshot,
-                Start::Reset(_) | Start::Replay { .. } | Start::Over => Start::Reset(reason),
-            };
+        if let Some(reason) = self.lost(tip) {
+            self.jump(tip);
+            return Ok(tip.game().map(|game| Step::Reset(reason, game)));
         }
+        let last = tip.version();
         match self.start {
             Start::Snapshot => {
                 self.jump(tip);
                 return Ok(Some(Step::Snapshot(tip.snapshot.clone())));
             }
-            Start::Reset(reason) => {
-                self.jump(tip);
-                return Ok(tip.game().map(|game| Step::Reset(reason, game)));
-            }
-            Start::Replay { until } if self.delivered.revision >= until => {
+            Start::Replay { until } if self.delivered.revision >= until.min(last.revision) => {
                 self.start = Start::Over;
                 return Ok(Some(Step::CaughtUp(self.delivered)));
             }
             Start::Replay { .. } | Start::Over => {}
         }
         let delivered = self.delivered.revision;
-        Ok(match (tip.version().revision.saturating_sub(delivered), tip.closed) {
+        Ok(match (last.revision.saturating_sub(delivered), tip.closed) {
             (0, None) => None,
             (0, Some(Closed::End(reason))) => Some(Step::End(reason)),
             (0, Some(Closed::Vanished)) => return Err(Error::GameNotFound),
             (2.., _) if self.latest_only => {
-                self.delivered = tip.version();
+                self.delivered = last;
                 Some(Step::Snapshot(tip.snapshot.clone()))
             }
             _ => tip.frame_after(delivered).map(|frame| {
@@ -120,6 +105,16 @@ impl Cursor {
                 Step::Event(frame.event.clone())
             }),
         })
+    }
+
+    /// Why what was delivered is not the beginning of the history as it is now, if it is not. Whoever has a beginning of
+    /// it goes on from there, whatever became of the rest.
+    fn lost(&self, tip: &Tip) -> Option<ResetReason> {
+        match tip.version_at(self.delivered.revision) {
+            None => Some(ResetReason::RevisionAhead),
+            Some(ours) if ours == self.delivered => None,
+            Some(_) => Some(ResetReason::HistoryDiverged),
+        }
     }
 
     fn jump(&mut self, tip: &Tip) {

@@ -53,7 +53,7 @@ impl Hub {
     ///
     /// Safe.
     pub async fn attach(&self, id: &GameId) -> Result<watch::Receiver<Tip>, Error> {
-        let (topic, mut tip) = {
+        let (topic, tip) = {
             let mut topics = self.shared.topics();
             let topic = topics.entry(id.clone()).or_insert_with(|| {
                 let topic = Arc::new(Topic::new(id.clone()));
@@ -62,7 +62,7 @@ impl Hub {
             });
             (topic.clone(), topic.subscribe())
         };
-        topic.refresh(&mut tip).await?;
+        topic.refresh().await?;
         Ok(tip)
     }
 }

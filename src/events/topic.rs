@@ -1,8 +1,8 @@
 //! One watched game: its history as the store has it, encoded for all of its watchers.
 //!
 //! The store is the truth, and is re-read on every hint, on every new watcher and every so often without either. What is
-//! read is believed only if it continues what was known: contiguous revisions, chained digests. If it does not, the history
-//! begins anew in another lineage, and every watcher is told.
+//! read is believed only if it folds to the version that it claims: contiguous revisions, chained digests. If it does not
+//! continue what was known, it takes its place, and every cursor sees whether what it delivered is still part of it.
 
 use std::{
     sync::{
@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use prost::Message as _;
-use reversi_proto::v1::{self, EndReason, ResetReason};
+use reversi_proto::v1::{self, EndReason};
 use reversi_rules::{Status, Version};
 use tokio::sync::{Notify, watch};
 
@@ -43,13 +43,9 @@ pub enum Closed {
     Vanished,
 }
 
-/// What a topic knows; watchers see each state at once and whole.
+/// What is known of a game; watchers see each state at once and whole.
 #[derive(Clone, Debug, Default)]
 pub struct Tip {
-    /// Which history this is: one more whenever the store's was not the one known before.
-    pub lineage: u64,
-    /// Why the last lineage began, if it was not the first.
-    pub reset: Option<ResetReason>,
     /// Every event, from revision 1 on.
     pub frames: Vec<Frame>,
     /// The encoded `Game` after the last of them.
@@ -57,11 +53,15 @@ pub struct Tip {
     /// Set once nothing will follow.
     pub closed: Option<Closed>,
     /// The game after the last event; none before the first reading.
-    game: Option<Game>,
-    /// How many calls for a re-reading this answers.
+    pub game: Option<Game>,
+}
+
+/// How the last reading of the store ended, for those who called for it.
+#[derive(Clone, Debug)]
+struct Reading {
+    /// How many calls it answers.
     answered: u64,
-    /// Why the last re-reading failed, if it did.
-    failure: Option<StoreError>,
+    result: Result<(), Error>,
 }
 
 impl Tip {
@@ -98,14 +98,14 @@ impl Tip {
         match lookup {
             Lookup::Found(stored) if stored.game.expire_time > now => {
                 self.advance(&stored, lifetimes)?;
-                if stored.game.table.status() == Status::Finished {
-                    self.closed = Some(Closed::End(EndReason::GameFinished));
-                }
+                // A game that is there is open again, whatever it was taken for when the store had lost it.
+                let finished = stored.game.table.status() == Status::Finished;
+                self.closed = finished.then_some(Closed::End(EndReason::GameFinished));
             }
             Lookup::Found(_) => self.closed = Some(Closed::End(EndReason::GameExpired)),
             Lookup::Deleted(_) => self.closed = Some(Closed::End(EndReason::GameDeleted)),
             Lookup::Missing => {
-                let expired = self.expire_time().is_some_and(|time| time <= now);
+                let expired = self.game.as_ref().is_some_and(|game| game.expire_time <= now);
                 self.closed = Some(match expired {
                     true => Closed::End(EndReason::GameExpired),
                     false => Closed::Vanished,
@@ -115,30 +115,13 @@ impl Tip {
         Ok(())
     }
 
-    fn expire_time(&self) -> Option<Millis> {
-        self.game.as_ref().map(|game| game.expire_time)
-    }
-
     fn advance(&mut self, stored: &Stored, lifetimes: Lifetimes) -> Result<(), StoreError> {
         if stored.game.version() == self.version() {
             return Ok(());
         }
         match self.continued(stored, lifetimes) {
             Some(frames) => self.frames.extend(frames),
-            None => {
-                let frames = all_frames(stored, lifetimes)?;
-                if self.game.is_some() {
-                    self.lineage += 1;
-                    self.reset = Some(match stored.game.version().revision {
-                        revision if revision < self.version().revision => {
-                            ResetReason::RevisionAhead
-                        }
-                        _ => ResetReason::HistoryDiverged,
-                    });
-                    self.closed = None;
-                }
-                self.frames = frames;
-            }
+            None => self.frames = all_frames(stored, lifetimes)?,
         }
         self.snapshot = wire::game(&stored.game).encode_to_vec().into();
         self.game = Some(stored.game.clone());
@@ -180,6 +163,8 @@ fn all_frames(stored: &Stored, lifetimes: Lifetimes) -> Result<Vec<Frame>, Store
 pub struct Topic {
     id: GameId,
     tip: watch::Sender<Tip>,
+    /// Apart from the tip, so that a new watcher's call wakes nobody else.
+    reading: watch::Sender<Reading>,
     /// Wakes the task that re-reads the store.
     wake: Notify,
     /// How many calls for a re-reading were made.
@@ -189,8 +174,13 @@ pub struct Topic {
 impl Topic {
     /// A topic that nobody drives yet.
     pub fn new(id: GameId) -> Self {
-        let tip = watch::Sender::new(Tip::default());
-        Self { id, tip, wake: Notify::new(), called: AtomicU64::new(0) }
+        Self {
+            id,
+            tip: watch::Sender::new(Tip::default()),
+            reading: watch::Sender::new(Reading { answered: 0, result: Ok(()) }),
+            wake: Notify::new(),
+            called: AtomicU64::new(0),
+        }
     }
 
     /// The game's id.
@@ -213,7 +203,7 @@ impl Topic {
         self.wake.notify_one();
     }
 
-    /// Waits for a reading of the store that begins after this call.
+    /// Waits for a reading of the store that begins after this call; what it found is in the tip then.
     ///
     /// # Errors
     ///
@@ -222,45 +212,45 @@ impl Topic {
     /// # Cancellation
     ///
     /// Safe.
-    pub async fn refresh(&self, tip: &mut watch::Receiver<Tip>) -> Result<(), Error> {
+    pub async fn refresh(&self) -> Result<(), Error> {
         let call = self.called.fetch_add(1, Ordering::SeqCst) + 1;
         self.wake.notify_one();
-        let tip = tip
-            .wait_for(|tip| tip.answered >= call)
-            .await
-            .map_err(|_| Error::Internal("a topic ended under its watcher".into()))?;
-        match (&tip.failure, tip.closed) {
-            (Some(failure), _) => Err(failure.clone().into()),
-            (None, None | Some(Closed::End(EndReason::GameFinished))) => Ok(()),
-            (None, Some(_)) => Err(Error::GameNotFound),
-        }
+        let mut reading = self.reading.subscribe();
+        let answer = reading.wait_for(|reading| reading.answered >= call).await;
+        answer
+            .map_err(|_| Error::Internal("a topic ended under its watcher".into()))?
+            .result
+            .clone()
     }
 
     /// Re-reads the store once, and publishes what it has.
     pub async fn read(&self, store: &Arc<dyn Store>, lifetimes: Lifetimes) {
         let answered = self.called.load(Ordering::SeqCst);
         let lookup = store.load(&self.id).await;
+        let mut result = Ok(());
         self.tip.send_if_modified(|tip| {
-            let before = (tip.lineage, tip.version(), tip.closed, tip.answered);
+            let before = (tip.version(), tip.closed);
             let read = lookup.and_then(|lookup| tip.read(lookup, lifetimes, Millis::now()));
-            if let Err(error) = &read {
-                tracing::warn!(game_id = %self.id, %error, "a watched game could not be read");
-            }
-            tip.failure = read.err();
-            tip.answered = answered;
-            before != (tip.lineage, tip.version(), tip.closed, tip.answered)
+            result = match (read, tip.closed) {
+                (Err(error), _) => {
+                    tracing::warn!(game_id = %self.id, %error, "a watched game could not be read");
+                    Err(error.into())
+                }
+                (Ok(()), None | Some(Closed::End(EndReason::GameFinished))) => Ok(()),
+                (Ok(()), Some(_)) => Err(Error::GameNotFound),
+            };
+            before != (tip.version(), tip.closed)
         });
+        self.reading.send_replace(Reading { answered, result });
     }
 
     /// Waits until the store should be read again: a hint, a call, the game's expiry, or `poll`.
     pub async fn due(&self, poll: Duration) {
-        let (closed, expiry) = {
-            let tip = self.tip.borrow();
-            (tip.closed, tip.expire_time())
-        };
-        let expiry = match (closed, expiry) {
-            // A millisecond later it is past for certain.
-            (None, Some(time)) => time.since(Millis::now()) + Duration::from_millis(1),
+        let expiry = match &*self.tip.borrow() {
+            // A millisecond later it is past for certain. While the store fails it has nothing to tell.
+            Tip { game: Some(game), closed: None, .. } if self.reading.borrow().result.is_ok() => {
+                game.expire_time.since(Millis::now()) + Duration::from_millis(1)
+            }
             _ => Duration::MAX,
         };
         tokio::select! {

@@ -98,7 +98,11 @@ fn write<T: Serialize>(value: &T) -> Vec<u8> {
 }
 
 fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], what: &str) -> Result<T, StoreError> {
-    postcard::from_bytes(bytes).map_err(|error| corrupt(what, error))
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok(_) => Err(corrupt(what, "more bytes than it has")),
+        Err(error) => Err(corrupt(what, error)),
+    }
 }
 
 fn corrupt(what: &str, error: impl std::fmt::Display) -> StoreError {

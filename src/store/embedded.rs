@@ -11,7 +11,10 @@
 mod tables;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use async_trait::async_trait;
 use redb::{Database, DatabaseError, ReadableDatabase as _};
@@ -22,7 +25,7 @@ use self::{
     tables::{Tables, View},
     writer::Writer,
 };
-use super::{Commit, Listing, Lookup, Query, Store, Swept};
+use super::{Commit, Listing, Lookup, Query, Store, Swept, closed};
 use crate::{
     error::StoreError,
     model::{Game, GameId, Millis, Record},
@@ -33,7 +36,8 @@ const CACHE_BYTES: usize = 64 << 20;
 
 /// Games in a file.
 pub struct EmbeddedStore {
-    database: Arc<Database>,
+    /// Taken by `close`, which lets go of the file.
+    database: Mutex<Option<Arc<Database>>>,
     writer: Writer,
 }
 
@@ -64,14 +68,18 @@ impl EmbeddedStore {
         let database = Arc::new(database);
         let writer = Writer::start(database.clone())
             .map_err(|error| format!("the thread that writes {shown} did not start: {error}"))?;
-        Ok(Self { database, writer })
+        Ok(Self { database: Mutex::new(Some(database)), writer })
+    }
+
+    fn database(&self) -> MutexGuard<'_, Option<Arc<Database>>> {
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let database = self.database.clone();
+        let database = self.database().clone().ok_or_else(closed)?;
         let work = move || {
             let transaction = database.begin_read().map_err(tables::unavailable)?;
             look(&View::open(&transaction)?)
@@ -125,5 +133,6 @@ impl Store for EmbeddedStore {
 
     async fn close(&self) {
         self.writer.close().await;
+        drop(self.database().take());
     }
 }

@@ -4,11 +4,14 @@
 //! label. A row is the facet's bytes, then the creation time counted down, then the id, so that the rows of one facet lie
 //! together, newest first. A query walks the rows of its rarest facet and checks the rest on the game itself.
 
-use std::{collections::BTreeSet, ops::Bound};
+use std::{collections::BTreeSet, ops::Bound, sync::Arc};
 
 use reversi_rules::Status;
 
-use crate::model::{Game, GameId, Millis};
+use crate::{
+    error::StoreError,
+    model::{Game, GameId, Millis, Stored},
+};
 
 /// How many rows one page looks at, so that a filter that matches almost nothing cannot hold the store.
 pub const SCAN_MAX: usize = 2_000;
@@ -130,9 +133,18 @@ impl Query {
         (start, Bound::Included(end))
     }
 
-    /// The id that an index row of this query names.
-    pub fn id_in<'a>(&self, row: &'a [u8]) -> Option<&'a str> {
-        row.get(self.facet().bytes().len() + 8..).and_then(|id| std::str::from_utf8(id).ok())
+    /// The place that an index row of this query stands for.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Corrupt`] when it is none.
+    pub fn place_in(&self, row: &[u8]) -> Result<Cursor, StoreError> {
+        let place = row.get(self.facet().bytes().len()..).and_then(<[u8]>::split_first_chunk);
+        let read = place.and_then(|(time, id)| {
+            let create_time = Millis(!u64::from_be_bytes(*time));
+            Some(Cursor { create_time, id: GameId::new(std::str::from_utf8(id).ok()?) })
+        });
+        read.ok_or_else(|| StoreError::Corrupt("an index row names no game".into()))
     }
 
     /// Whether `game` belongs in the listing.
@@ -144,27 +156,27 @@ impl Query {
             && self.label.as_ref().is_none_or(|(key, value)| game.labels.get(key) == Some(value))
     }
 
-    /// Makes the page from the games that the rows name, in order. `None` is a row whose game is gone. Stops at the
-    /// limit of the page or of the scan.
+    /// Makes the page from the places that the rows stand for, in order, with the games that are there still. Stops at
+    /// the limit of the page or of the scan.
     ///
     /// # Errors
     ///
-    /// The first that `games` gives.
-    pub fn page<E>(
+    /// The first that `places` gives.
+    pub fn page(
         &self,
-        games: impl Iterator<Item = Result<Option<Game>, E>>,
-    ) -> Result<Listing, E> {
+        places: impl Iterator<Item = Result<(Cursor, Option<Arc<Stored>>), StoreError>>,
+    ) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let mut last = None;
-        for (scanned, game) in games.enumerate() {
+        for (scanned, place) in places.enumerate() {
             if listing.games.len() == self.limit || scanned == SCAN_MAX {
                 listing.next = last;
                 break;
             }
-            let Some(game) = game? else { continue };
-            last = Some(Cursor::of(&game));
-            if self.matches(&game) {
-                listing.games.push(game);
+            let (place, stored) = place?;
+            last = Some(place);
+            if let Some(stored) = stored.filter(|stored| self.matches(&stored.game)) {
+                listing.games.push(stored.game.clone());
             }
         }
         Ok(listing)

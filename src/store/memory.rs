@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use reversi_rules::{Layout, Version};
 
-use super::{Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, listing::rows_of};
+use super::{Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed, listing::rows_of};
 use crate::{
     error::StoreError,
     model::{Game, GameId, Millis, Record, Stored},
@@ -28,6 +28,7 @@ struct State {
     layouts: HashMap<String, (Layout, Millis)>,
     /// When each entry goes: one row an entry.
     expiry: BTreeSet<(Millis, Expiring)>,
+    closed: bool,
 }
 
 enum Slot {
@@ -83,19 +84,24 @@ impl State {
 
 impl MemoryStore {
     /// No method panics between two writes, so a poisoned state is still whole.
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+        let state = self.lock();
+        if state.closed { Err(closed()) } else { Ok(state) }
     }
 }
 
 #[async_trait]
 impl Store for MemoryStore {
     async fn load(&self, id: &GameId) -> Result<Lookup, StoreError> {
-        Ok(self.state().games.get(id).map_or(Lookup::Missing, Slot::lookup))
+        Ok(self.state()?.games.get(id).map_or(Lookup::Missing, Slot::lookup))
     }
 
     async fn create(&self, game: Game, record: Record) -> Result<Commit, StoreError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         if let Some(slot) = state.games.get(&game.id) {
             return Ok(Commit::Conflict(slot.lookup()));
         }
@@ -111,7 +117,7 @@ impl Store for MemoryStore {
         game: Game,
         record: Record,
     ) -> Result<Commit, StoreError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         let mut stored = match state.games.get(&game.id) {
             Some(Slot::Live(stored)) if stored.game.version() == base => stored.as_ref().clone(),
             Some(slot) => return Ok(Commit::Conflict(slot.lookup())),
@@ -125,7 +131,7 @@ impl Store for MemoryStore {
     }
 
     async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         let Some(Slot::Live(stored)) = state.games.get(id) else { return Ok(false) };
         let creation = stored.history.first().filter(|record| record.request.is_some());
         let slot = Slot::Deleted { creation: creation.cloned().map(Box::new), until };
@@ -134,17 +140,19 @@ impl Store for MemoryStore {
     }
 
     async fn list(&self, query: &Query) -> Result<Listing, StoreError> {
-        let state = self.state();
+        let state = self.state()?;
         query.page(state.rows.range(query.rows()).map(|row| {
-            Ok(query.id_in(row).and_then(|id| match state.games.get(&GameId::new(id)) {
-                Some(Slot::Live(stored)) => Some(stored.game.clone()),
+            let place = query.place_in(row)?;
+            let stored = match state.games.get(&place.id) {
+                Some(Slot::Live(stored)) => Some(stored.clone()),
                 Some(Slot::Deleted { .. }) | None => None,
-            }))
+            };
+            Ok((place, stored))
         }))
     }
 
     async fn put_layout(&self, layout: Layout, until: Millis) -> Result<(), StoreError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         let id = layout.id();
         let old = state.layouts.get(&id).map(|(_, until)| *until);
         if old.is_some_and(|old| old >= until) {
@@ -159,11 +167,11 @@ impl Store for MemoryStore {
     }
 
     async fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError> {
-        Ok(self.state().layouts.get(id).cloned())
+        Ok(self.state()?.layouts.get(id).cloned())
     }
 
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError> {
-        let mut state = self.state();
+        let mut state = self.state()?;
         let mut swept = Swept::default();
         while let Some((until, entry)) = state.expiry.first().cloned() {
             if until > now {
@@ -183,5 +191,7 @@ impl Store for MemoryStore {
         Ok(swept)
     }
 
-    async fn close(&self) {}
+    async fn close(&self) {
+        *self.lock() = State { closed: true, ..State::default() };
+    }
 }

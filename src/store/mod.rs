@@ -2,7 +2,7 @@
 //!
 //! A game is one entry: its records in order, and the state that they fold to, replaced together. Every change of it
 //! is compare-and-append on its whole version, revision **and** digest, so that a branch that reached the same revision
-//! by another way is told apart. Stores have no clock and judge no moves; `tests/store_contract.rs` holds them all to
+//! by another way is told apart. Stores have no clock and judge no moves; `tests/store_contract` holds them all to
 //! this page.
 
 mod codec;
@@ -85,7 +85,7 @@ pub trait Store: Send + Sync + 'static {
     /// A layout and until when it is kept, whether that is past or not.
     async fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError>;
 
-    /// Removes what expired before `now`, a bounded number of entries.
+    /// Removes what has expired by `now`, a bounded number of entries.
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError>;
 
     /// Finishes what was asked and lets go of the store; everything asked later answers `Unavailable`.
@@ -94,6 +94,10 @@ pub trait Store: Send + Sync + 'static {
 
 /// How many entries one sweep removes, so that no commit waits long behind it.
 const SWEEP_MAX: usize = 1_000;
+
+fn closed() -> StoreError {
+    StoreError::Unavailable("it is closed".into())
+}
 
 /// Which store, as `--store` names it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -66,6 +66,20 @@ fn lookup(
     }
 }
 
+/// What is under `id`; none if that cannot be read, which must not stand in the way of all other games.
+fn readable(
+    games: &impl ReadableTable<&'static str, &'static [u8]>,
+    id: &str,
+) -> Result<Option<Lookup>, StoreError> {
+    match lookup(games, id) {
+        Err(error @ StoreError::Corrupt(_)) => {
+            tracing::error!(game_id = id, %error, "a stored game is left out");
+            Ok(None)
+        }
+        lookup => lookup.map(Some),
+    }
+}
+
 /// What was committed when it was opened.
 pub struct View {
     games: ReadOnlyTable<&'static str, &'static [u8]>,
@@ -92,11 +106,12 @@ impl View {
         let rows = self.rows.range::<&[u8]>(range).map_err(unavailable)?;
         query.page(rows.map(|row| {
             let (row, _) = row.map_err(unavailable)?;
-            let Some(id) = query.id_in(row.value()) else { return Ok(None) };
-            Ok(match lookup(&self.games, id)? {
-                Lookup::Found(stored) => Some(stored.game.clone()),
-                Lookup::Deleted(_) | Lookup::Missing => None,
-            })
+            let place = query.place_in(row.value())?;
+            let stored = match readable(&self.games, place.id.as_str())? {
+                Some(Lookup::Found(stored)) => Some(stored),
+                Some(Lookup::Deleted(_) | Lookup::Missing) | None => None,
+            };
+            Ok((place, stored))
         }))
     }
 
@@ -190,36 +205,41 @@ impl<'a> Tables<'a> {
         })
     }
 
+    /// What cannot be read stays: it may be the form of a newer release.
     pub fn sweep(&mut self, now: Millis) -> Result<Swept, StoreError> {
         let mut due = Vec::new();
+        let mut more = false;
         for row in self.expiry.range(..=(now.0, u8::MAX, "")).map_err(unavailable)? {
             let (key, _) = row.map_err(unavailable)?;
             let (until, kind, id) = key.value();
-            due.push((until, kind, id.to_owned()));
-            if due.len() > SWEEP_MAX {
+            let there = match kind {
+                LAYOUT => Lookup::Missing,
+                _ => match readable(&self.games, id)? {
+                    Some(there) => there,
+                    None => continue,
+                },
+            };
+            if due.len() == SWEEP_MAX {
+                more = true;
                 break;
             }
+            due.push((until, kind, id.to_owned(), there));
         }
-        let more = due.len() > SWEEP_MAX;
-        due.truncate(SWEEP_MAX);
-        for (until, kind, id) in &due {
-            let before = match kind {
-                &GAME => lookup(&self.games, id)?,
-                _ => Lookup::Missing,
-            };
-            self.writing(|tables| {
-                tables.expiry.remove((*until, *kind, id.as_str()))?;
+        self.writing(|tables| {
+            for (until, kind, id, there) in &due {
                 if *kind == LAYOUT {
+                    tables.expiry.remove((*until, LAYOUT, id.as_str()))?;
                     tables.layouts.remove(id.as_str())?;
-                    return Ok(());
+                    continue;
                 }
-                let game = match &before {
+                let game = match there {
                     Lookup::Found(stored) => Some(&stored.game),
                     Lookup::Deleted(_) | Lookup::Missing => None,
                 };
-                tables.replace(id, Some(Kept { until: Millis(*until), game }), None)
-            })?;
-        }
+                tables.replace(id, Some(Kept { until: Millis(*until), game }), None)?;
+            }
+            Ok(())
+        })?;
         Ok(Swept { removed: due.len(), more })
     }
 

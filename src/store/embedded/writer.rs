@@ -10,7 +10,7 @@ use redb::Database;
 use tokio::sync::{mpsc, oneshot};
 
 use super::tables::{Tables, unavailable};
-use crate::error::StoreError;
+use crate::{error::StoreError, store::closed};
 
 /// How many writes may wait for the thread. Over it a write is refused at once, having changed nothing.
 const QUEUE_MAX: usize = 1_024;
@@ -82,10 +82,6 @@ impl Writer {
             }
         }
     }
-}
-
-fn closed() -> StoreError {
-    StoreError::Unavailable("it is closed".into())
 }
 
 fn run(database: &Database, mut writes: mpsc::Receiver<Write>) {

@@ -1,5 +1,5 @@
-//! What every call of the contract passes through, outermost first: `log`, then `bound` (deadline, whole message, calls in
-//! flight), then `explain` right around tonic.
+//! What every call of the contract passes through, outermost first: `log`, then `only_grpc`, then `bound` (deadline, whole
+//! message, calls in flight), then `explain` right around tonic.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,11 +7,12 @@ use axum::{
     body::Body,
     extract::{Request, State},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
-use http::HeaderValue;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use tokio::{sync::Semaphore, time::Instant};
+use tokio_util::task::TaskTracker;
 use tonic::{Code, Status};
 
 use super::status::status;
@@ -29,14 +30,37 @@ const CALL_MAX: Duration = Duration::from_secs(60);
 /// When to try again after too many calls were in flight.
 const IN_FLIGHT_RETRY: Duration = Duration::from_millis(100);
 
+const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
+
 const SERVICE_PATH: &str = "/reversi.v1.GameService/";
 
 /// When the caller stops to wait; in the extensions of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(pub Instant);
 
-/// The calls that may be in flight; all of them free means that none is.
-pub type InFlight = Arc<Semaphore>;
+/// The calls that are in flight.
+#[derive(Clone)]
+pub struct InFlight {
+    places: Arc<Semaphore>,
+    /// Waited for by a drain, which turns no call away that has come this far.
+    tasks: TaskTracker,
+}
+
+impl InFlight {
+    /// At most `max` calls, each of them counted on `tasks`.
+    pub fn new(max: usize, tasks: TaskTracker) -> Self {
+        Self { places: Arc::new(Semaphore::new(max)), tasks }
+    }
+
+    /// A place for one more, until it is dropped.
+    fn place(&self) -> Result<impl Sized, Error> {
+        let retry = Some(IN_FLIGHT_RETRY);
+        match self.places.try_acquire() {
+            Ok(place) => Ok((place, self.tasks.token())),
+            Err(_) => Err(Error::Limit { limit: "calls_in_flight", retry }),
+        }
+    }
+}
 
 /// Logs each call at debug level: what was called, how it was answered, how long that took.
 pub async fn log(request: Request, next: Next) -> Response {
@@ -46,6 +70,15 @@ pub async fn log(request: Request, next: Next) -> Response {
     let code = Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code());
     tracing::debug!(path, ?code, millis = start.elapsed().as_millis(), "answered");
     response
+}
+
+/// Answers whatever is no gRPC as the protocol asks, before it is taken for a message.
+pub async fn only_grpc(request: Request, next: Next) -> Response {
+    let content_type = request.headers().get(header::CONTENT_TYPE);
+    match content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc")) {
+        true => next.run(request).await,
+        false => StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response(),
+    }
 }
 
 /// Bounds a call of the contract: its deadline, its message, and how many are in flight. Only a call whose whole message
@@ -64,9 +97,7 @@ pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Ne
     parts.headers.remove("grpc-timeout");
     let call = async {
         let message = receive(body).await?;
-        let _place = in_flight
-            .try_acquire()
-            .map_err(|_| Error::Limit { limit: "calls_in_flight", retry: Some(IN_FLIGHT_RETRY) })?;
+        let _place = in_flight.place()?;
         Ok(next.run(Request::from_parts(parts, message)).await)
     };
     let last = asked.map_or(CALL_MAX, |asked| asked.min(CALL_MAX));
@@ -75,16 +106,27 @@ pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Ne
 }
 
 async fn receive(body: Body) -> Result<Body, Error> {
-    match Limited::new(body, MESSAGE_MAX + MESSAGE_PREFIX).collect().await {
-        Ok(message) => Ok(Body::from(message.to_bytes())),
+    let malformed = |problem| Err(Error::Invalid(Faults::one("", problem)));
+    match Limited::new(body, MESSAGE_MAX + MESSAGE_PREFIX).collect().await.map(Collected::to_bytes)
+    {
+        Ok(body) if is_one_message(&body) => Ok(Body::from(body)),
+        Ok(_) => malformed("must be exactly one message, as long as its prefix says"),
         Err(error) if error.is::<LengthLimitError>() => {
             Err(Error::Limit { limit: "message_bytes", retry: None })
         }
-        Err(_) => Err(Error::Invalid(Faults::one("", "is not a whole message"))),
+        Err(_) => malformed("is not a whole message"),
     }
 }
 
-/// Gives the refusals that tonic makes before any handler runs the form of ours: what it cannot decode is INTERNAL to it.
+/// Whether a body is a flag, a length, and that many bytes. tonic would overlook a second message.
+fn is_one_message(body: &[u8]) -> bool {
+    body.split_first_chunk::<MESSAGE_PREFIX>().is_some_and(|([_flag, length @ ..], message)| {
+        usize::try_from(u32::from_be_bytes(*length)) == Ok(message.len())
+    })
+}
+
+/// Gives the refusals that tonic makes before any handler runs the form of ours: what it cannot decode is INTERNAL to it,
+/// what it does not know UNIMPLEMENTED.
 pub async fn explain(request: Request, next: Next) -> Response {
     let ours = request.uri().path().starts_with(SERVICE_PATH);
     let response = next.run(request).await;
@@ -94,11 +136,20 @@ pub async fn explain(request: Request, next: Next) -> Response {
                 "",
                 "cannot be decoded as this request's message",
             ))),
-            Code::OutOfRange => refusal(Error::Limit { limit: "message_bytes", retry: None }),
+            Code::Unimplemented => unimplemented(response),
             _ => response,
         },
         Some(_) | None => response,
     }
+}
+
+/// An unknown method, or an unknown compression; then tonic says which are known, and that stays.
+fn unimplemented(response: Response) -> Response {
+    let known = response.headers().get(ACCEPT_ENCODING);
+    let what = if known.is_some() { "this compression" } else { "this method" };
+    let mut refusal = refusal(Error::Unimplemented { what });
+    refusal.headers_mut().extend(known.map(|known| (ACCEPT_ENCODING, known.clone())));
+    refusal
 }
 
 fn refusal(error: Error) -> Response {

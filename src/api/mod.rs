@@ -47,6 +47,7 @@ pub fn router(
         .into_axum_router()
         .layer(middleware::from_fn(layers::explain))
         .layer(middleware::from_fn_with_state(in_flight, layers::bound))
+        .layer(middleware::from_fn(layers::only_grpc))
         .layer(middleware::from_fn(layers::log)))
 }
 

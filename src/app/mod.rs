@@ -5,7 +5,7 @@ mod serve;
 
 use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::{net::TcpListener, sync::Semaphore, time::timeout};
+use tokio::{net::TcpListener, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic_health::server::HealthReporter;
 
@@ -76,9 +76,9 @@ impl App {
         let watches = Watches::new(hub.clone(), settings.watch, draining.clone(), tasks.clone());
         let service = Service::new(store.clone(), hub, settings.lifetimes, tasks.clone());
         let (health, health_service) = tonic_health::server::health_reporter();
-        let in_flight = Arc::new(Semaphore::new(settings.max_in_flight));
+        let in_flight = InFlight::new(settings.max_in_flight, tasks.clone());
         let games = Games::new(service, watches);
-        let router = api::router(games, health_service, in_flight.clone())
+        let router = api::router(games, health_service, in_flight)
             .map_err(|error| format!("the descriptors are broken: {error}"))?;
         let server = Server::start(listener, router, settings.max_connections, draining.clone());
         let sweeping = tokio::spawn(sweep(store.clone(), settings.sweep_interval));
@@ -86,7 +86,7 @@ impl App {
 
         shutdown.await;
 
-        let drain = drain(&health, draining, tasks, in_flight, settings.max_in_flight);
+        let drain = drain(&health, draining, tasks);
         let drained = timeout(settings.drain_timeout, drain).await;
         sweeping.abort();
         let _ = timeout(LINGER.min(settings.drain_timeout), server.closed()).await;
@@ -97,18 +97,10 @@ impl App {
 
 /// Turns callers away and waits for what is in flight: health first, so that balancers move on; then watches end and
 /// connections take no new calls.
-async fn drain(
-    health: &HealthReporter,
-    draining: CancellationToken,
-    tasks: TaskTracker,
-    in_flight: InFlight,
-    max_in_flight: usize,
-) {
+async fn drain(health: &HealthReporter, draining: CancellationToken, tasks: TaskTracker) {
     api::report(health, false).await;
     draining.cancel();
     tasks.close();
-    let all = u32::try_from(max_in_flight).unwrap_or(u32::MAX);
-    let _ = in_flight.acquire_many(all).await;
     tasks.wait().await;
 }
 

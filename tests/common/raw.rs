@@ -4,10 +4,14 @@ use std::{convert::Infallible, net::SocketAddr};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use http::{HeaderMap, Request, Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
-use hyper::{body::Incoming, client::conn};
+use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
+use hyper::{
+    body::{Frame, Incoming},
+    client::conn,
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{net::TcpStream, sync::mpsc, time::timeout};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::Status;
 
 use super::PATIENCE;
@@ -64,9 +68,8 @@ impl Raw {
         } else {
             format!("/reversi.v1.GameService/{method}")
         };
-        let mut request = Request::post(format!("http://{}{path}", self.address))
-            .body(body)
-            .expect("a request");
+        let mut request =
+            Request::post(format!("http://{}{path}", self.address)).body(body).expect("a request");
         let defaults = [("content-type", "application/grpc"), ("te", "trailers")];
         for (name, value) in defaults.iter().chain(headers) {
             let name = http::HeaderName::from_bytes(name.as_bytes()).expect("a name");
@@ -124,6 +127,13 @@ pub async fn read(response: Response<Incoming>) -> hyper::Result<Answer> {
 
 pub fn full(bytes: Bytes) -> Body {
     Full::new(bytes).boxed()
+}
+
+/// A body that begins with these bytes, and ends only when the sender is dropped.
+pub fn unfinished(begin: &'static [u8]) -> (mpsc::Sender<Result<Frame<Bytes>, Infallible>>, Body) {
+    let (parts, body) = mpsc::channel(1);
+    parts.try_send(Ok(Frame::data(Bytes::from_static(begin)))).expect("there is room for one");
+    (parts, BodyExt::boxed(StreamBody::new(ReceiverStream::new(body))))
 }
 
 /// A message as gRPC frames it, under any flag.

@@ -6,7 +6,7 @@ use reversi_proto::v1::{self, EndReason, ResetReason};
 use reversi_rules::Version;
 
 use super::topic::{Closed, Tip};
-use crate::error::Error;
+use crate::{error::Error, wire};
 
 /// What a watcher is told next.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub enum Step {
     /// The replay of its resume is complete.
     CaughtUp(Version),
     /// Its history is not ours; here is ours.
-    Reset(ResetReason, v1::Game),
+    Reset(Box<v1::HistoryReset>),
     /// Nothing will follow.
     End(EndReason),
 }
@@ -77,7 +77,11 @@ impl Cursor {
     pub fn next(&mut self, tip: &Tip) -> Result<Option<Step>, Error> {
         if let Some(reason) = self.lost(tip) {
             self.jump(tip);
-            return Ok(tip.game().map(|game| Step::Reset(reason, game)));
+            let game = tip.game.as_ref().map(wire::game);
+            return Ok(Some(Step::Reset(Box::new(v1::HistoryReset {
+                reason: reason.into(),
+                game,
+            }))));
         }
         let last = tip.version();
         match self.start {

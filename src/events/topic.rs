@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use prost::Message as _;
-use reversi_proto::v1::{self, EndReason};
+use reversi_proto::v1::EndReason;
 use reversi_rules::{Status, Version};
 use tokio::sync::{Notify, watch};
 
@@ -81,11 +81,6 @@ impl Tip {
             None => Some(Version::ZERO),
             Some(index) => self.frames.get(index).map(|frame| frame.version),
         }
-    }
-
-    /// The game as the contract says it.
-    pub fn game(&self) -> Option<v1::Game> {
-        self.game.as_ref().map(wire::game)
     }
 
     /// Takes in what the store has now.

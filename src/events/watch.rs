@@ -116,7 +116,7 @@ impl Watches {
         let deadline = command.deadline;
         self.tasks.spawn(async move {
             // The end is told before the channel closes, so that its reader finds it there.
-            let (run, result) = run.to_end(deadline).await;
+            let (run, result) = run.until_end(deadline).await;
             let _ = ended.send(result);
             drop(run);
         });
@@ -159,7 +159,7 @@ struct Run {
 }
 
 impl Run {
-    async fn to_end(mut self, deadline: Option<Instant>) -> (Self, Result<(), Error>) {
+    async fn until_end(mut self, deadline: Option<Instant>) -> (Self, Result<(), Error>) {
         let lifetime = sleep_until(Instant::now() + jittered(self.settings.lifetime));
         let draining = self.draining.clone();
         let messages = self.messages.clone();
@@ -233,9 +233,7 @@ fn message(step: Step) -> (Message, bool) {
             let version = Some(wire::version(version));
             (Message::CaughtUp(v1::CaughtUp { version }), false)
         }
-        Step::Reset(reason, game) => {
-            (Message::Reset(v1::HistoryReset { reason: reason.into(), game: Some(game) }), false)
-        }
+        Step::Reset(reset) => (Message::Reset(reset), false),
         Step::End(reason) => (Message::End(v1::WatchEnd { reason: reason.into() }), true),
     }
 }

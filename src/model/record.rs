@@ -79,7 +79,7 @@ impl Record {
         match &self.act {
             Act::Created(creation) => Change::Created {
                 game_id: creation.game_id.to_string(),
-                rules: creation.rules.clone(),
+                rules: creation.rules,
                 seats: creation
                     .seats
                     .iter()

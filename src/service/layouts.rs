@@ -38,7 +38,7 @@ impl Service {
         let layout = Layout::draw(board, handicap_corners as u8, count as u8, seed)
             .map_err(|faults| Error::Internal(format!("a checked draw failed: {faults:?}")))?;
         let until = Millis::now().after(self.lifetimes.idle);
-        let (store, stored) = (self.store.clone(), layout.clone());
+        let (store, stored) = (self.store.clone(), layout);
         self.detach(async move { Ok(store.put_layout(stored, until).await?) }).await?;
         Ok(layout)
     }

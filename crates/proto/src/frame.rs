@@ -16,6 +16,7 @@ pub mod watch_frame {
     use crate::v1;
 
     /// One for each field of `WatchGameResponse`, under the same numbers.
+    #[allow(clippy::large_enum_variant, reason = "a reset is rare, and a frame lives for a moment")]
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Message {
         /// An encoded [`v1::Game`].
@@ -31,8 +32,8 @@ pub mod watch_frame {
         #[prost(message, tag = "4")]
         Heartbeat(v1::Heartbeat),
         /// The caller's history is not the server's.
-        #[prost(message, tag = "5")]
-        Reset(v1::HistoryReset),
+        #[prost(message, boxed, tag = "5")]
+        Reset(Box<v1::HistoryReset>),
         /// Nothing will follow.
         #[prost(message, tag = "6")]
         End(v1::WatchEnd),

@@ -53,8 +53,7 @@ impl Service {
                 }
                 Verdict::Commit(plan) => *plan,
             };
-            let base = stored.game.version();
-            match self.store.commit(base, plan.game.clone(), plan.record).await? {
+            match self.store.commit(stored, plan.game.clone(), plan.record).await? {
                 Commit::Done => {
                     self.hub.hint(&command.game_id);
                     return Ok(changed(command, &fresh, plan.game, plan.event));

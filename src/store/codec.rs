@@ -1,10 +1,16 @@
 //! The stored form of games and layouts. Stored bytes outlive releases: what version 1 wrote is read for ever, and a newer
 //! version is refused, never guessed at.
 //!
-//! A live entry is a head (version byte, state) and packed records, each with its length before it; the parts are kept
-//! apart so that a store can append a record without touching the others. The state holds only what is costly to fold
-//! (position, digest) or not in the records (expiry); the rest comes from the records, which are all read anyway.
-//! Everything is postcard. Times within a game are milliseconds since its creation, which keeps them short.
+//! An entry is the form's byte, a byte for live or deleted, and then
+//!
+//! - live: the revision and the digest, 8 bytes each, big-endian; the length of the state in one byte; the state; the
+//!   records, each with its length before it. So an entry's version can be compared, and a record appended, without
+//!   reading the rest; a store that can do no more than cut and join bytes can commit.
+//! - deleted: until when, and the creation's record.
+//!
+//! The state holds only what is costly to fold (position) or not in the records (expiry); the rest comes from the records,
+//! which are all read anyway. States and records are postcard. Times within a game are milliseconds since its creation,
+//! which keeps them short.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,19 +30,24 @@ use crate::{
 /// The stored form that this program writes, and the newest that it reads.
 const FORM: u8 = 1;
 
-#[derive(Serialize, Deserialize)]
-enum EntryV1<'a> {
-    Live { state: &'a [u8], history: &'a [u8] },
-    Deleted { creation: Option<&'a [u8]>, until: u64 },
-}
+/// The second byte of an entry.
+const LIVE: u8 = 1;
+const DELETED: u8 = 2;
+
+/// Where a live entry's version ends and the length of its state is.
+const VERSION_END: usize = 2 + 16;
 
 #[derive(Serialize, Deserialize)]
 struct StateV1<'a> {
-    revision: u64,
-    digest: u64,
     position: &'a [u8],
     aborted: bool,
     expire_time: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TombstoneV1<'a> {
+    creation: Option<&'a [u8]>,
+    until: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -109,10 +120,7 @@ fn corrupt(what: &str, error: impl std::fmt::Display) -> StoreError {
     StoreError::Corrupt(format!("{what}: {error}"))
 }
 
-fn versioned(body: &[u8]) -> Vec<u8> {
-    [&[FORM], body].concat()
-}
-
+/// The form's byte taken off.
 fn unversioned(bytes: &[u8]) -> Result<&[u8], StoreError> {
     match bytes.split_first() {
         Some((&FORM, body)) => Ok(body),
@@ -173,39 +181,49 @@ fn act_form(act: &Act) -> ActV1<'_> {
     }
 }
 
-fn state_bytes(game: &Game) -> Vec<u8> {
-    let version = game.version();
-    write(&StateV1 {
-        revision: version.revision,
-        digest: version.digest,
+/// What a live entry of this version begins with, and no other entry does.
+pub fn prefix_bytes(version: Version) -> [u8; VERSION_END] {
+    let mut bytes = [0; VERSION_END];
+    bytes[..2].copy_from_slice(&[FORM, LIVE]);
+    bytes[2..10].copy_from_slice(&version.revision.to_be_bytes());
+    bytes[10..].copy_from_slice(&version.digest.to_be_bytes());
+    bytes
+}
+
+/// A live entry of `game` up to its records.
+pub fn head_bytes(game: &Game) -> Vec<u8> {
+    let state = write(&StateV1 {
         position: &game.table.position().to_bytes(),
         aborted: game.table.aborted(),
         expire_time: game.expire_time.0,
-    })
+    });
+    let length = u8::try_from(state.len()).expect("a position takes far less than 255 bytes");
+    [&prefix_bytes(game.version()), [length].as_slice(), &state].concat()
 }
 
-/// A live entry of `game` with `history`, packed records in order.
-pub fn live_bytes(game: &Game, history: &[u8]) -> Vec<u8> {
-    versioned(&write(&EntryV1::Live { state: &state_bytes(game), history }))
-}
-
-/// The packed records of a live entry.
+/// The records of a live entry.
 ///
 /// # Errors
 ///
 /// [`StoreError::Corrupt`] when the bytes are no live entry.
 pub fn history_bytes(entry: &[u8]) -> Result<&[u8], StoreError> {
-    match read(unversioned(entry)?, "entry")? {
-        EntryV1::Live { history, .. } => Ok(history),
-        EntryV1::Deleted { .. } => Err(corrupt("entry", "a tombstone where a game should be")),
-    }
+    live_parts(entry).map(|(_, history)| history)
+}
+
+/// The state and the records of a live entry.
+fn live_parts(entry: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
+    let parts = entry.split_at_checked(VERSION_END).and_then(|(prefix, rest)| {
+        let (length, rest) = rest.split_first()?;
+        prefix.starts_with(&[FORM, LIVE]).then(|| rest.split_at_checked((*length).into()))?
+    });
+    parts.ok_or_else(|| corrupt("entry", "not a live one"))
 }
 
 /// The tombstone of a game.
 pub fn tombstone_bytes(creation: Option<&Record>, until: Millis) -> Vec<u8> {
     let creation = creation.map(|record| record_bytes(record, record.time));
-    let form = EntryV1::Deleted { creation: creation.as_deref(), until: until.0 };
-    versioned(&write(&form))
+    let form = TombstoneV1 { creation: creation.as_deref(), until: until.0 };
+    [&[FORM, DELETED], write(&form).as_slice()].concat()
 }
 
 /// What an entry holds.
@@ -214,15 +232,16 @@ pub fn tombstone_bytes(creation: Option<&Record>, until: Millis) -> Vec<u8> {
 ///
 /// [`StoreError::Corrupt`], for a newer form too.
 pub fn read_entry(entry: &[u8]) -> Result<Lookup, StoreError> {
-    match read(unversioned(entry)?, "entry")? {
-        EntryV1::Live { state, history } => {
-            Ok(Lookup::Found(Arc::new(read_stored(state, history)?)))
+    match unversioned(entry)?.split_first() {
+        Some((&LIVE, _)) => Ok(Lookup::Found(Arc::new(read_stored(entry)?))),
+        Some((&DELETED, body)) => {
+            let form: TombstoneV1 = read(body, "tombstone")?;
+            let creation = form.creation.map(read_history).transpose()?;
+            let creation = creation.and_then(|mut records| records.pop());
+            Ok(Lookup::Deleted(creation.map(Box::new)))
         }
-        EntryV1::Deleted { creation: None, .. } => Ok(Lookup::Deleted(None)),
-        EntryV1::Deleted { creation: Some(bytes), .. } => {
-            let record = read_history(bytes)?.pop();
-            Ok(Lookup::Deleted(record.map(Box::new)))
-        }
+        Some((kind, _)) => Err(corrupt("entry", format!("of no kind {kind}"))),
+        None => Err(corrupt("entry", "ends after its form")),
     }
 }
 
@@ -284,7 +303,12 @@ fn read_color(number: u8) -> Result<Color, StoreError> {
     Color::from_number(number).ok_or_else(|| corrupt("color", number))
 }
 
-fn read_stored(state: &[u8], history: &[u8]) -> Result<Stored, StoreError> {
+fn read_stored(entry: &[u8]) -> Result<Stored, StoreError> {
+    let (state, history) = live_parts(entry)?;
+    let number = |at: usize| entry[at..at + 8].try_into().map(u64::from_be_bytes);
+    let (Ok(revision), Ok(digest)) = (number(2), number(10)) else {
+        return Err(corrupt("entry", "without a version"));
+    };
     let state: StateV1 = read(state, "state")?;
     let history = read_history(history)?;
     let Some(Record { act: Act::Created(creation), time, .. }) = history.first() else {
@@ -305,7 +329,7 @@ fn read_stored(state: &[u8], history: &[u8]) -> Result<Stored, StoreError> {
             *seat = Seat { player: player.clone(), token: Some(*token) };
         }
     }
-    if history.len() as u64 != state.revision {
+    if history.len() as u64 != revision {
         return Err(corrupt("history", "not one record a revision"));
     }
     let claimed: ColorSet = Color::ALL
@@ -316,7 +340,7 @@ fn read_stored(state: &[u8], history: &[u8]) -> Result<Stored, StoreError> {
         .collect();
     let position = Position::from_bytes(&creation.rules, state.position)
         .map_err(|error| corrupt("position", error))?;
-    let version = Version { revision: state.revision, digest: state.digest };
+    let version = Version { revision, digest };
     let table = Table::from_parts(claimed, position, state.aborted, version)
         .map_err(|error| corrupt("state", error))?;
     let update_time = history.last().map_or(*time, |record| record.time);
@@ -339,7 +363,8 @@ fn read_stored(state: &[u8], history: &[u8]) -> Result<Stored, StoreError> {
 
 /// A layout that is kept until `until`.
 pub fn layout_bytes(layout: &Layout, until: Millis) -> Vec<u8> {
-    versioned(&write(&LayoutV1 { layout: &layout.to_bytes(), until: until.0 }))
+    let form = LayoutV1 { layout: &layout.to_bytes(), until: until.0 };
+    [&[FORM], write(&form).as_slice()].concat()
 }
 
 /// A stored layout and until when it is kept.

@@ -18,7 +18,7 @@ use std::{
 
 use async_trait::async_trait;
 use redb::{Database, DatabaseError, ReadableDatabase as _};
-use reversi_rules::{Layout, Version};
+use reversi_rules::Layout;
 use tokio::task::spawn_blocking;
 
 use self::{
@@ -28,7 +28,7 @@ use self::{
 use super::{Commit, Listing, Lookup, Query, Store, Swept, closed};
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Millis, Record},
+    model::{Game, GameId, Millis, Record, Stored},
 };
 
 /// How much of the file is kept in memory.
@@ -101,11 +101,11 @@ impl Store for EmbeddedStore {
 
     async fn commit(
         &self,
-        base: Version,
-        game: Game,
+        before: Arc<Stored>,
+        after: Game,
         record: Record,
     ) -> Result<Commit, StoreError> {
-        self.writer.write(move |tables| tables.commit(base, &game, &record)).await
+        self.writer.write(move |tables| tables.commit(&before.game, &after, &record)).await
     }
 
     async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError> {

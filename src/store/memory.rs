@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use reversi_rules::{Layout, Version};
+use reversi_rules::Layout;
 
 use super::{Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed, listing::rows_of};
 use crate::{
@@ -113,18 +113,20 @@ impl Store for MemoryStore {
 
     async fn commit(
         &self,
-        base: Version,
-        game: Game,
+        before: Arc<Stored>,
+        after: Game,
         record: Record,
     ) -> Result<Commit, StoreError> {
         let mut state = self.state()?;
-        let mut stored = match state.games.get(&game.id) {
-            Some(Slot::Live(stored)) if stored.game.version() == base => stored.as_ref().clone(),
+        let mut stored = match state.games.get(&after.id) {
+            Some(Slot::Live(stored)) if stored.game.version() == before.game.version() => {
+                stored.as_ref().clone()
+            }
             Some(slot) => return Ok(Commit::Conflict(slot.lookup())),
             None => return Ok(Commit::Conflict(Lookup::Missing)),
         };
-        let id = game.id.clone();
-        stored.game = game;
+        let id = after.id.clone();
+        stored.game = after;
         stored.history.push(record);
         state.replace(&id, Some(Slot::Live(Arc::new(stored))));
         Ok(Commit::Done)

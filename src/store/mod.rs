@@ -13,7 +13,7 @@ mod memory;
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use reversi_rules::{Layout, Version};
+use reversi_rules::Layout;
 
 pub use self::{
     embedded::EmbeddedStore,
@@ -67,9 +67,13 @@ pub trait Store: Send + Sync + 'static {
     /// Puts a new game, at revision 1, under its id; conflicts with anything that is there, a tombstone included.
     async fn create(&self, game: Game, record: Record) -> Result<Commit, StoreError>;
 
-    /// Appends `record` and replaces the state with `game`, its fold, if the version is still `base`.
-    async fn commit(&self, base: Version, game: Game, record: Record)
-    -> Result<Commit, StoreError>;
+    /// Appends `record` to `before`, with `after` as the fold, if the version is still that of `before`.
+    async fn commit(
+        &self,
+        before: Arc<Stored>,
+        after: Game,
+        record: Record,
+    ) -> Result<Commit, StoreError>;
 
     /// Replaces a game by a tombstone that keeps its creation, if a request made it, until `until`. Answers whether a
     /// game was there.

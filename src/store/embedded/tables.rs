@@ -4,7 +4,7 @@ use redb::{
     Database, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition,
     WriteTransaction,
 };
-use reversi_rules::{Layout, Version};
+use reversi_rules::Layout;
 
 use crate::{
     error::StoreError,
@@ -151,8 +151,8 @@ impl<'a> Tables<'a> {
             Lookup::Missing => {}
             there @ (Lookup::Found(_) | Lookup::Deleted(_)) => return Ok(Commit::Conflict(there)),
         }
-        let history = codec::record_bytes(record, game.create_time);
-        let entry = codec::live_bytes(game, &history);
+        let entry =
+            [codec::head_bytes(game), codec::record_bytes(record, game.create_time)].concat();
         let after = Some((Kept::live(game), entry.as_slice()));
         self.writing(|tables| tables.replace(game.id.as_str(), None, after))?;
         Ok(Commit::Done)
@@ -160,21 +160,20 @@ impl<'a> Tables<'a> {
 
     pub fn commit(
         &mut self,
-        base: Version,
-        game: &Game,
+        before: &Game,
+        after: &Game,
         record: &Record,
     ) -> Result<Commit, StoreError> {
-        let id = game.id.as_str();
+        let id = after.id.as_str();
         let Some(old) = self.entry(id)? else { return Ok(Commit::Conflict(Lookup::Missing)) };
-        let before = match codec::read_entry(&old)? {
-            Lookup::Found(stored) if stored.game.version() == base => stored,
-            other => return Ok(Commit::Conflict(other)),
-        };
-        let mut history = codec::history_bytes(&old)?.to_vec();
-        history.extend(codec::record_bytes(record, game.create_time));
-        let entry = codec::live_bytes(game, &history);
-        let after = Some((Kept::live(game), entry.as_slice()));
-        self.writing(|tables| tables.replace(id, Some(Kept::live(&before.game)), after))?;
+        if !old.starts_with(&codec::prefix_bytes(before.version())) {
+            return Ok(Commit::Conflict(codec::read_entry(&old)?));
+        }
+        let history = codec::history_bytes(&old)?;
+        let record = codec::record_bytes(record, after.create_time);
+        let entry = [codec::head_bytes(after).as_slice(), history, &record].concat();
+        let kept = Some((Kept::live(after), entry.as_slice()));
+        self.writing(|tables| tables.replace(id, Some(Kept::live(before)), kept))?;
         Ok(Commit::Done)
     }
 

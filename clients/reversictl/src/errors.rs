@@ -224,7 +224,7 @@ fn after_no_answer(status: &Status, sent: bool, context: Context<'_>) -> String 
 }
 
 /// The message with its causes, each said once.
-fn chain(status: &Status) -> String {
+pub fn chain(status: &Status) -> String {
     let mut text = status.message().to_owned();
     let mut source = status.source();
     while let Some(cause) = source {

@@ -59,14 +59,7 @@ impl Output {
         if !self.terminal {
             return self.line(&format!("{}\n", text.trim_end()));
         }
-        // From the top left, each line cleared to its end, then all below: no flicker, and no wrapped line is left over.
-        let mut frame = String::from("\x1b[H");
-        for line in text.trim_end().lines() {
-            frame.push_str(line);
-            frame.push_str("\x1b[K\n");
-        }
-        frame.push_str("\x1b[J");
-        write(&frame)
+        write(&redraw(text))
     }
 
     /// Makes room for [`Output::frame`]s.
@@ -90,7 +83,25 @@ impl Output {
     }
 }
 
+/// The text from the top left, each line cleared to its end, then all below: no flicker, and nothing old is left over.
+fn redraw(text: &str) -> String {
+    let mut frame = String::from("\x1b[H");
+    for line in text.trim_end().lines() {
+        frame.push_str(line);
+        frame.push_str("\x1b[K\n");
+    }
+    frame + "\x1b[J"
+}
+
 fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(Failure::Output)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_frame_covers_all_of_the_frame_before() {
+        assert_eq!(super::redraw("ab\n\nc\n\n"), "\x1b[Hab\x1b[K\n\x1b[K\nc\x1b[K\n\x1b[J");
+    }
 }

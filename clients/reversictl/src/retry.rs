@@ -2,10 +2,10 @@
 //!
 //! Every attempt sends the same message, so the same `request_id`: a change whose answer was lost is not made twice.
 
-use std::error::Error as _;
+use std::error::Error;
 use std::time::Duration;
 
-use tonic::{Code, Request, Response, Status};
+use tonic::{Code, ConnectError, Request, Response, Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
 
 use crate::connect::{Client, Session};
@@ -57,16 +57,9 @@ pub fn is_unanswered(fault: &Status) -> bool {
     matches!(fault.code(), Code::Unavailable | Code::DeadlineExceeded) || fault.source().is_some()
 }
 
-/// Whether there was no connection to send the request on.
-fn is_unsent(fault: &Status) -> bool {
-    let mut source = fault.source();
-    while let Some(cause) = source {
-        if cause.is::<tonic::ConnectError>() {
-            return true;
-        }
-        source = cause.source();
-    }
-    false
+/// Whether the fault comes from one of this type.
+fn is_caused_by<E: Error + 'static>(fault: &Status) -> bool {
+    std::iter::successors(fault.source(), |&cause| cause.source()).any(|cause| cause.is::<E>())
 }
 
 fn is_worth_another(fault: &Status) -> bool {
@@ -96,7 +89,7 @@ impl Session {
                 Ok(answer) => return Ok(answer),
                 Err(fault) => fault,
             };
-            sent |= !is_unsent(&fault);
+            sent |= !is_caused_by::<ConnectError>(&fault);
             if !is_worth_another(&fault) || attempt == ATTEMPTS_MAX {
                 return Err(Failure::of(fault, sent));
             }
@@ -121,10 +114,17 @@ impl Session {
     {
         let mut request = Request::new(message);
         request.set_timeout(self.timeout);
-        match tokio::time::timeout(self.timeout, method(self.client.clone(), request)).await {
+        let answer = method(self.client.clone(), request);
+        match tokio::time::timeout(self.timeout, answer).await {
+            // The transport has its own clock for the same time, and calls it something else.
+            Ok(Err(fault)) if is_caused_by::<TimeoutExpired>(&fault) => Err(self.too_late()),
             Ok(answer) => answer.map(Response::into_inner),
-            Err(_) => Err(Status::deadline_exceeded(format!("no answer in {:?}", self.timeout))),
+            Err(_) => Err(self.too_late()),
         }
+    }
+
+    fn too_late(&self) -> Status {
+        Status::deadline_exceeded(format!("nothing within {:?}", self.timeout))
     }
 }
 

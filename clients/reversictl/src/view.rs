@@ -113,7 +113,7 @@ impl View {
             None => String::new(),
         };
         format!(
-            "{disc}{name:<6}{:>4}{}\n",
+            "{disc} {name:<6}{:>4}{}\n",
             count.discs,
             if who.is_empty() { who } else { format!(" {who}") }
         )

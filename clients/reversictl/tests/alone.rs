@@ -26,6 +26,16 @@ fn without_a_server_it_tells_how_to_start_one() {
 }
 
 #[test]
+fn a_peer_that_says_nothing_is_given_up_on_in_time() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let done = run(&url, "create --json --timeout 100ms");
+    assert_eq!(done.code, 3, "{done:?}");
+    assert_eq!(done.error()["code"], "DEADLINE_EXCEEDED");
+    assert!(done.error()["next"].as_str().unwrap().contains("--request-id"), "{done:?}");
+}
+
+#[test]
 fn what_is_wrong_with_the_command_line_has_its_own_exit_code() {
     for command in ["", "show", "create --board 9x9", "move g1", "--server https://x list"] {
         assert_eq!(run(&nobody(), command).code, 2, "{command}");

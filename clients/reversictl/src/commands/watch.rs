@@ -1,13 +1,15 @@
 //! Shows a game as it is played; on a terminal in place, else as one block an event.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use reversi_proto::v1;
 use reversi_proto::v1::watch_game_response::Message;
+use tonic::Status;
 
 use crate::args;
 use crate::connect::Session;
-use crate::errors::Failure;
+use crate::errors::{Failure, chain};
 use crate::follow::{Follower, Update};
 use crate::output::Output;
 use crate::view::View;
@@ -27,8 +29,8 @@ pub async fn run(session: &Session, watch: &args::Watch) -> Result<(), Failure> 
 
 /// Shows everything that the follower meets.
 pub async fn show(output: Output, mut follower: Follower) -> Result<(), Failure> {
-    let mut screen = Screen { output, view: View::default(), holds: true };
-    output.clear()?;
+    let mut screen =
+        Screen { output, view: View::default(), drawn: false, holds: true, hinted: false };
     while let Some(update) = follower.next().await? {
         screen.show(&update)?;
     }
@@ -38,13 +40,17 @@ pub async fn show(output: Output, mut follower: Follower) -> Result<(), Failure>
 struct Screen {
     output: Output,
     view: View,
+    drawn: bool,
     holds: bool,
+    /// Since the last message it was told what to do about a server that is away.
+    hinted: bool,
 }
 
 impl Screen {
     fn show(&mut self, update: &Update) -> Result<(), Failure> {
         match update {
             Update::Message { message, broken } => {
+                self.hinted = false;
                 if let Some(broken) = broken {
                     self.holds = false;
                     self.output.notice(&format!("the chain is broken: {broken}"));
@@ -56,19 +62,21 @@ impl Screen {
                 }
             }
             Update::Lost { fault, wait } => {
-                let why = if fault.message().is_empty() { "no answer" } else { fault.message() };
-                let hint = match fault.source() {
-                    Some(_) => " (is the server running? start one: cargo run --release)",
-                    None => "",
-                };
-                let why = escape::text(why);
-                self.output.notice(&format!(
-                    "lost the stream: {why}{hint}; reconnecting in {:.1} s, resuming where it was",
-                    wait.as_secs_f32()
-                ));
+                self.tell_loss(fault, *wait);
                 Ok(())
             }
         }
+    }
+
+    fn tell_loss(&mut self, fault: &Status, wait: Duration) {
+        let hint = fault.source().is_some() && !std::mem::replace(&mut self.hinted, true);
+        let hint =
+            if hint { ". Is the server running? Start one: cargo run --release" } else { "" };
+        self.output.notice(&format!(
+            "disconnected: {}; reconnecting in {:.1} s{hint}",
+            escape::text(&chain(fault)),
+            wait.as_secs_f32()
+        ));
     }
 
     fn show_message(&mut self, message: &v1::WatchGameResponse) -> Result<(), Failure> {
@@ -97,6 +105,9 @@ impl Screen {
                 return Ok(());
             }
             Some(Message::CaughtUp(_) | Message::Heartbeat(_)) | None => return Ok(()),
+        }
+        if !std::mem::replace(&mut self.drawn, true) {
+            self.output.clear()?;
         }
         self.output.frame(&self.view.text(self.output.style))
     }

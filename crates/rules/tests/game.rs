@@ -6,9 +6,12 @@
 mod common;
 
 use common::{Step, any_rules, any_steps, pick, rules, sq, started};
+use proptest::collection::vec;
 use proptest::prelude::*;
+use proptest::sample::select;
 use reversi_rules::{
-    Change, Color, ColorSet, Game, Position, Reason, Refusal, Rules, Seat0, Status, Version, Why,
+    Board, Change, Color, ColorSet, Game, Position, Reason, Refusal, Rules, Seat0, Status, Version,
+    Why,
 };
 
 fn create(rules: &Rules, claimed: &[bool]) -> Game {
@@ -177,6 +180,19 @@ fn stored_parts_that_do_not_go_together_are_refused() {
     assert!(parts(both, &over, true, aborted).is_err(), "aborted after the end");
 }
 
+/// Any change at all, few of them possible at a given time.
+fn any_change() -> impl Strategy<Value = Change> {
+    let color = || select(&Color::ALL[..]);
+    let square = select(Board::B10x10.playable().iter().collect::<Vec<_>>());
+    prop_oneof![
+        2 => color().prop_map(claim),
+        12 => (color(), square).prop_map(|(color, square)| Change::MovePlayed { color, square }),
+        1 => color().prop_map(resign),
+        1 => Just(Change::Aborted),
+        1 => Just(created(&Rules::default(), &[true, true])),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 50 } else { 1000 }))]
 
@@ -236,5 +252,33 @@ proptest! {
         let version = history.iter().fold(Version::ZERO, |version, change| version.next(change));
         prop_assert_eq!(game.version(), version);
         prop_assert_eq!(version.revision, history.len() as u64);
+    }
+
+    #[test]
+    fn any_changes_are_taken_or_refused_and_a_refused_one_changes_nothing(
+        rules in any_rules(),
+        open in any::<u8>(),
+        changes in vec(any_change(), 0..150),
+    ) {
+        let claimed = |color: Color| open >> color.number() & 1 == 0;
+        let claimed: Vec<bool> = rules.colors().map(claimed).collect();
+        let mut game = create(&rules, &claimed);
+        for change in &changes {
+            let before = game.clone();
+            match game.apply(change) {
+                Ok(_) => prop_assert_eq!(game.version(), before.version().next(change)),
+                Err(refusal) => {
+                    prop_assert_eq!(&game, &before);
+                    if let Refusal::IllegalMove { legal, .. } = refusal {
+                        prop_assert_eq!(legal, game.position().legal_moves());
+                    }
+                }
+            }
+            let position = Position::from_bytes(&rules, &game.position().to_bytes()).unwrap();
+            let again =
+                Game::from_parts(game.claimed(), position, game.aborted(), game.version());
+            prop_assert_eq!(again.as_ref(), Ok(&game));
+            prop_assert_eq!(game.outcome().is_some(), game.status() == Status::Finished);
+        }
     }
 }

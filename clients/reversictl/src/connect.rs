@@ -20,7 +20,7 @@ const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
 /// A server to talk to, and how. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct Connection {
     /// The generated client; clones share the connection.
     pub client: Client,
     /// How long one attempt of a call may take.
@@ -29,7 +29,7 @@ pub struct Session {
     pub output: Output,
 }
 
-impl Session {
+impl Connection {
     /// Prepares to talk to the server that the flags name. Does not connect yet.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use reversi_proto::v1;
 use reversi_proto::v1::watch_game_response::Message;
 use tonic::{Code, Status, Streaming};
 
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::retry::Backoff;
 
@@ -28,7 +28,7 @@ pub enum Update {
 /// A watch that outlives its streams.
 #[derive(Debug)]
 pub struct Follower {
-    session: Session,
+    connection: Connection,
     game_id: String,
     latest_only: bool,
     once: bool,
@@ -42,9 +42,9 @@ pub struct Follower {
 
 impl Follower {
     /// Prepares to follow a game: from a snapshot, or from after a version.
-    pub fn new(session: &Session, game_id: &str, after: Option<v1::Version>) -> Self {
+    pub fn new(connection: &Connection, game_id: &str, after: Option<v1::Version>) -> Self {
         Self {
-            session: session.clone(),
+            connection: connection.clone(),
             game_id: game_id.to_owned(),
             latest_only: false,
             once: false,
@@ -98,7 +98,7 @@ impl Follower {
         let stream = match &mut self.stream {
             Some(stream) => stream,
             None => {
-                let opened = tokio::time::timeout(self.session.timeout, self.open()).await;
+                let opened = tokio::time::timeout(self.connection.timeout, self.open()).await;
                 let silent = |_| Status::deadline_exceeded("the watch did not open in time");
                 let stream = opened.map_err(silent)??;
                 self.stream.insert(stream)
@@ -118,7 +118,7 @@ impl Follower {
             resume_after: self.cursor,
             latest_only: self.latest_only,
         };
-        Ok(self.session.client.clone().watch_game(request).await?.into_inner())
+        Ok(self.connection.client.clone().watch_game(request).await?.into_inner())
     }
 
     /// Moves the cursor past the message; says what does not follow from what came before.

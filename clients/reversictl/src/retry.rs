@@ -8,7 +8,7 @@ use std::time::Duration;
 use tonic::{Code, ConnectError, Request, Response, Status, TimeoutExpired};
 use tonic_types::StatusExt as _;
 
-use crate::connect::{Client, Session};
+use crate::connect::{Client, Connection};
 use crate::errors::Failure;
 use crate::escape;
 use crate::random::Random;
@@ -66,7 +66,7 @@ fn is_worth_another(fault: &Status) -> bool {
     is_unanswered(fault) || fault.code() == Code::ResourceExhausted && asked_wait(fault).is_some()
 }
 
-impl Session {
+impl Connection {
     /// Makes a call, again where that can help, and returns its answer.
     ///
     /// # Errors

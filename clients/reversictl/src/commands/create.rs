@@ -3,26 +3,26 @@
 use reversi_proto::v1;
 
 use crate::args;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::view::View;
 use crate::{escape, words};
 
 /// Creates the game that the flags describe.
-pub async fn run(session: &Session, create: args::Create) -> Result<(), Failure> {
+pub async fn run(connection: &Connection, create: args::Create) -> Result<(), Failure> {
     let request = v1::CreateGameRequest {
         rules: Some(create.rules.to_wire()),
         seats: create.seats,
         labels: create.labels.into_iter().collect(),
         request_id: create.request_id.request_id,
     };
-    let created = session
+    let created = connection
         .call(request, |mut client, request| async move { client.create_game(request).await })
         .await?;
-    session.output.result(&created, || text(session, &created))
+    connection.output.result(&created, || text(connection, &created))
 }
 
-fn text(session: &Session, created: &v1::CreateGameResponse) -> String {
+fn text(connection: &Connection, created: &v1::CreateGameResponse) -> String {
     let game = created.game.clone().unwrap_or_default();
     let id = escape::text(&game.game_id);
     let first_move = game
@@ -32,7 +32,7 @@ fn text(session: &Session, created: &v1::CreateGameResponse) -> String {
         .map_or_else(|| "SQUARE".to_owned(), |square| escape::text(square));
     let open = game.seats.iter().any(|seat| !seat.claimed);
 
-    let mut text = View::of(game).text(session.output.style);
+    let mut text = View::of(game).text(connection.output.style);
     text.push_str("\nTokens, shown this once:\n");
     for token in &created.seat_tokens {
         let token_text = escape::text(&token.seat_token);

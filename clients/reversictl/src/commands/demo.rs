@@ -6,7 +6,7 @@ use reversi_proto::v1;
 
 use super::{verify, watch};
 use crate::args;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::escape;
 use crate::follow::Follower;
@@ -16,22 +16,26 @@ use crate::random::Random;
 const DELAY_ON_TERMINAL: Duration = Duration::from_millis(150);
 
 /// Plays and watches at the same time, then verifies.
-pub async fn run(session: &Session, demo: args::Demo) -> Result<(), Failure> {
-    let output = session.output;
+pub async fn run(connection: &Connection, demo: args::Demo) -> Result<(), Failure> {
+    let output = connection.output;
     let default_delay = if output.terminal { DELAY_ON_TERMINAL } else { Duration::ZERO };
     let delay = demo.delay.unwrap_or(default_delay);
     let rng_seed = demo.rng_seed.unwrap_or_else(Random::fresh_seed);
 
-    let created = create(session, &demo).await?;
+    let created = create(connection, &demo).await?;
     let game = created.game.clone().unwrap_or_default();
     let game_id = game.game_id.clone();
     // From the creation on, so that no move is missed however late the watch opens.
-    let follower = Follower::new(session, &game_id, Some(v1::Version::default()));
-    let mut player =
-        Player { session, tokens: created.seat_tokens, random: Random::from_seed(rng_seed), delay };
+    let follower = Follower::new(connection, &game_id, Some(v1::Version::default()));
+    let mut player = Player {
+        connection,
+        tokens: created.seat_tokens,
+        random: Random::from_seed(rng_seed),
+        delay,
+    };
     tokio::try_join!(watch::show(output, follower), player.play(game))?;
 
-    verify::run(session, &game_id).await?;
+    verify::run(connection, &game_id).await?;
     if !output.json {
         let id = escape::text(&game_id);
         output.line(&format!(
@@ -43,7 +47,10 @@ pub async fn run(session: &Session, demo: args::Demo) -> Result<(), Failure> {
 }
 
 /// Creates a game in which every seat is taken, so that all tokens are here.
-async fn create(session: &Session, demo: &args::Demo) -> Result<v1::CreateGameResponse, Failure> {
+async fn create(
+    connection: &Connection,
+    demo: &args::Demo,
+) -> Result<v1::CreateGameResponse, Failure> {
     let rules = demo.rules.to_wire();
     let players = if rules.players == 0 { 2 } else { rules.players.min(4) };
     let seats = (0..players)
@@ -55,14 +62,14 @@ async fn create(session: &Session, demo: &args::Demo) -> Result<v1::CreateGameRe
         request_id: uuid::Uuid::new_v4().to_string(),
         ..Default::default()
     };
-    session
+    connection
         .call(request, |mut client, request| async move { client.create_game(request).await })
         .await
 }
 
 /// All players of a game at once, without a plan.
 struct Player<'a> {
-    session: &'a Session,
+    connection: &'a Connection,
     tokens: Vec<v1::SeatToken>,
     random: Random,
     delay: Duration,
@@ -99,7 +106,7 @@ impl Player<'_> {
             ..Default::default()
         };
         let moved = self
-            .session
+            .connection
             .call(request, |mut client, request| async move { client.make_move(request).await })
             .await?;
         Ok(moved.event.unwrap_or_default())

@@ -3,12 +3,12 @@
 use reversi_proto::v1;
 
 use crate::args;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::{escape, words};
 
 /// Draws or reads a layout.
-pub async fn run(session: &Session, layout: args::Layout) -> Result<(), Failure> {
+pub async fn run(connection: &Connection, layout: args::Layout) -> Result<(), Failure> {
     match layout {
         args::Layout::Create(create) => {
             let request = v1::CreateLayoutRequest {
@@ -17,23 +17,23 @@ pub async fn run(session: &Session, layout: args::Layout) -> Result<(), Failure>
                 count: create.count,
                 seed: create.seed,
             };
-            let created = session
+            let created = connection
                 .call(
                     request,
                     |mut client, request| async move { client.create_layout(request).await },
                 )
                 .await?;
-            session.output.result(&created, || text(created.layout.as_ref()))
+            connection.output.result(&created, || text(created.layout.as_ref()))
         }
         args::Layout::Get { layout_id } => {
             let request = v1::GetLayoutRequest { layout_id };
-            let got = session
+            let got = connection
                 .call(
                     request,
                     |mut client, request| async move { client.get_layout(request).await },
                 )
                 .await?;
-            session.output.result(&got, || text(got.layout.as_ref()))
+            connection.output.result(&got, || text(got.layout.as_ref()))
         }
     }
 }

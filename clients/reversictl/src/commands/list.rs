@@ -3,7 +3,7 @@
 use reversi_proto::v1;
 
 use crate::args::{self, Status};
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::{escape, words};
 
@@ -11,7 +11,7 @@ use crate::{escape, words};
 const PAGE_ROWS_MAX: usize = 500;
 
 /// Lists the games that match, newest first.
-pub async fn games(session: &Session, list: args::List) -> Result<(), Failure> {
+pub async fn games(connection: &Connection, list: args::List) -> Result<(), Failure> {
     let status = list.status.map_or(v1::GameStatus::Unspecified, |status| match status {
         Status::Waiting => v1::GameStatus::WaitingForPlayers,
         Status::InProgress => v1::GameStatus::InProgress,
@@ -28,14 +28,14 @@ pub async fn games(session: &Session, list: args::List) -> Result<(), Failure> {
     let mut found = false;
     loop {
         request.page_size = i32::try_from(left.min(PAGE_ROWS_MAX)).expect("a page is small");
-        let page = session
+        let page = connection
             .call(
                 request.clone(),
                 |mut client, request| async move { client.list_games(request).await },
             )
             .await?;
         for game in page.games.iter().take(left) {
-            session.output.result(game, || game_line(game))?;
+            connection.output.result(game, || game_line(game))?;
         }
         found |= !page.games.is_empty();
         left = left.saturating_sub(page.games.len());
@@ -45,7 +45,7 @@ pub async fn games(session: &Session, list: args::List) -> Result<(), Failure> {
         request.page_token = page.next_page_token;
     }
     if !found {
-        session.output.notice("No games match. Create one: reversictl create");
+        connection.output.notice("No games match. Create one: reversictl create");
     }
     Ok(())
 }
@@ -74,11 +74,11 @@ fn game_line(game: &v1::Game) -> String {
 }
 
 /// Lists a game's events, oldest first.
-pub async fn history(session: &Session, history: &args::History) -> Result<(), Failure> {
-    let mut pages = EventPages::new(session, &history.game_id, history.after);
+pub async fn history(connection: &Connection, history: &args::History) -> Result<(), Failure> {
+    let mut pages = EventPages::new(connection, &history.game_id, history.after);
     while let Some(events) = pages.next().await? {
         for event in &events {
-            session.output.result(event, || event_line(event))?;
+            connection.output.result(event, || event_line(event))?;
         }
     }
     Ok(())
@@ -105,28 +105,28 @@ fn time(time: Option<&impl ToString>) -> String {
 
 /// A game's record, page by page.
 pub struct EventPages<'a> {
-    session: &'a Session,
+    connection: &'a Connection,
     /// The next page; none after the last.
     request: Option<v1::ListGameEventsRequest>,
 }
 
 impl<'a> EventPages<'a> {
     /// The events of later revisions.
-    pub fn new(session: &'a Session, game_id: &str, after_revision: u64) -> Self {
+    pub fn new(connection: &'a Connection, game_id: &str, after_revision: u64) -> Self {
         let request = v1::ListGameEventsRequest {
             game_id: game_id.to_owned(),
             after_revision,
             page_size: i32::try_from(PAGE_ROWS_MAX).expect("a page is small"),
             page_token: String::new(),
         };
-        Self { session, request: Some(request) }
+        Self { connection, request: Some(request) }
     }
 
     /// The next page; none after the last.
     pub async fn next(&mut self) -> Result<Option<Vec<v1::GameEvent>>, Failure> {
         let Some(request) = self.request.take() else { return Ok(None) };
         let page = self
-            .session
+            .connection
             .call(request.clone(), |mut client, request| async move {
                 client.list_game_events(request).await
             })

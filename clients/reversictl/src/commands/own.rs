@@ -7,31 +7,31 @@ use tonic::{Code, Response};
 
 use super::play::event_text;
 use crate::args;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::escape;
 
 /// Ends a game without a winner.
-pub async fn abort(session: &Session, abort: args::Abort) -> Result<(), Failure> {
+pub async fn abort(connection: &Connection, abort: args::Abort) -> Result<(), Failure> {
     let request = v1::AbortGameRequest {
         game_id: abort.game_id,
         owner_token: abort.right.token.unwrap_or_default(),
         request_id: abort.request_id.request_id,
     };
-    let aborted = session
+    let aborted = connection
         .call(request, |mut client, request| async move { client.abort_game(request).await })
         .await?;
-    session.output.result(&aborted, || event_text(session, aborted.event.as_ref()))
+    connection.output.result(&aborted, || event_text(connection, aborted.event.as_ref()))
 }
 
 /// Deletes a game. Where an earlier attempt was left without an answer, finding no game means that it was deleted.
-pub async fn delete(session: &Session, delete: args::Delete) -> Result<(), Failure> {
+pub async fn delete(connection: &Connection, delete: args::Delete) -> Result<(), Failure> {
     let request = v1::DeleteGameRequest {
         game_id: delete.game_id.clone(),
         owner_token: delete.right.token.unwrap_or_default(),
     };
     let attempts = Cell::new(0);
-    let deleted = session
+    let deleted = connection
         .call(request, |mut client, request| {
             attempts.set(attempts.get() + 1);
             let again = attempts.get() > 1;
@@ -45,5 +45,5 @@ pub async fn delete(session: &Session, delete: args::Delete) -> Result<(), Failu
             }
         })
         .await?;
-    session.output.result(&deleted, || format!("Deleted {}.", escape::text(&delete.game_id)))
+    connection.output.result(&deleted, || format!("Deleted {}.", escape::text(&delete.game_id)))
 }

@@ -3,12 +3,12 @@
 use reversi_proto::v1;
 
 use crate::args;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::view::View;
 
 /// Places a disc.
-pub async fn place(session: &Session, play: args::Move) -> Result<(), Failure> {
+pub async fn place(connection: &Connection, play: args::Move) -> Result<(), Failure> {
     let (seat_token, color) = play.right.to_wire();
     let request = v1::MakeMoveRequest {
         game_id: play.game_id,
@@ -18,14 +18,14 @@ pub async fn place(session: &Session, play: args::Move) -> Result<(), Failure> {
         expected_version: play.expect,
         request_id: play.request_id.request_id,
     };
-    let moved = session
+    let moved = connection
         .call(request, |mut client, request| async move { client.make_move(request).await })
         .await?;
-    session.output.result(&moved, || event_text(session, moved.event.as_ref()))
+    connection.output.result(&moved, || event_text(connection, moved.event.as_ref()))
 }
 
 /// Gives up.
-pub async fn resign(session: &Session, resign: args::Resign) -> Result<(), Failure> {
+pub async fn resign(connection: &Connection, resign: args::Resign) -> Result<(), Failure> {
     let (seat_token, color) = resign.right.to_wire();
     let request = v1::ResignGameRequest {
         game_id: resign.game_id,
@@ -33,13 +33,13 @@ pub async fn resign(session: &Session, resign: args::Resign) -> Result<(), Failu
         color,
         request_id: resign.request_id.request_id,
     };
-    let resigned = session
+    let resigned = connection
         .call(request, |mut client, request| async move { client.resign_game(request).await })
         .await?;
-    session.output.result(&resigned, || event_text(session, resigned.event.as_ref()))
+    connection.output.result(&resigned, || event_text(connection, resigned.event.as_ref()))
 }
 
 /// What a change did, and how the game stands after it.
-pub fn event_text(session: &Session, event: Option<&v1::GameEvent>) -> String {
-    View::of_event(&event.cloned().unwrap_or_default()).text(session.output.style)
+pub fn event_text(connection: &Connection, event: Option<&v1::GameEvent>) -> String {
+    View::of_event(&event.cloned().unwrap_or_default()).text(connection.output.style)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::list::EventPages;
 use super::show;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::Failure;
 use crate::verify::{Fault, Replay};
 use crate::{escape, words};
@@ -15,12 +15,12 @@ use crate::{escape, words};
 /// # Errors
 ///
 /// [`Failure::DoesNotHold`] once every fault is told.
-pub async fn run(session: &Session, game_id: &str) -> Result<(), Failure> {
+pub async fn run(connection: &Connection, game_id: &str) -> Result<(), Failure> {
     // The game first: what is committed while its record is read is then simply beyond what is checked.
-    let game = show::get(session, game_id).await?.game.unwrap_or_default();
+    let game = show::get(connection, game_id).await?.game.unwrap_or_default();
     let last = game.version.unwrap_or_default().revision;
     let mut replay = Replay::new(game_id);
-    let mut pages = EventPages::new(session, game_id, 0);
+    let mut pages = EventPages::new(connection, game_id, 0);
     let mut seen = 0;
     'pages: while let Some(events) = pages.next().await? {
         for event in &events {
@@ -32,11 +32,11 @@ pub async fn run(session: &Session, game_id: &str) -> Result<(), Failure> {
         }
     }
     replay.finish(&game);
-    tell(session, &replay, seen)
+    tell(connection, &replay, seen)
 }
 
-fn tell(session: &Session, replay: &Replay, events: u64) -> Result<(), Failure> {
-    let output = session.output;
+fn tell(connection: &Connection, replay: &Replay, events: u64) -> Result<(), Failure> {
+    let output = connection.output;
     let faults = replay.faults();
     for fault in faults {
         output.value(&json!({ "fault": fault_json(fault) }), || fault_text(fault))?;

@@ -8,7 +8,7 @@ use reversi_proto::v1::watch_game_response::Message;
 use tonic::Status;
 
 use crate::args;
-use crate::connect::Session;
+use crate::connect::Connection;
 use crate::errors::{Failure, chain};
 use crate::follow::{Follower, Update};
 use crate::output::Output;
@@ -20,11 +20,11 @@ use crate::{escape, json};
 /// # Errors
 ///
 /// [`Failure::DoesNotHold`] at the end, when the chain broke on the way.
-pub async fn run(session: &Session, watch: &args::Watch) -> Result<(), Failure> {
-    let follower = Follower::new(session, &watch.game_id, watch.after)
+pub async fn run(connection: &Connection, watch: &args::Watch) -> Result<(), Failure> {
+    let follower = Follower::new(connection, &watch.game_id, watch.after)
         .latest_only(watch.latest_only)
         .once(watch.once);
-    show(session.output, follower).await
+    show(connection.output, follower).await
 }
 
 /// Shows everything that the follower meets.

@@ -5,7 +5,7 @@
 pub mod process;
 pub mod raw;
 
-use std::{collections::HashMap, net::SocketAddr, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, path::Path, time::Duration};
 
 use clap::Parser as _;
 use reversi_proto::v1::{self, game_service_client::GameServiceClient};
@@ -28,6 +28,16 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 pub enum StoreKind {
     Memory,
     File,
+}
+
+impl StoreKind {
+    /// The URL of such a store, with what it keeps in `folder`.
+    pub fn url(self, folder: &Path) -> String {
+        match self {
+            Self::Memory => "memory:".to_owned(),
+            Self::File => format!("file:{}", folder.join("games.redb").display()),
+        }
+    }
 }
 
 /// Makes a test of each named `async fn(StoreKind)` on every store.
@@ -66,10 +76,7 @@ impl TestServer {
     /// With more flags.
     pub async fn with(store: StoreKind, flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let url = match store {
-            StoreKind::Memory => "memory:".to_owned(),
-            StoreKind::File => format!("file:{}", folder.path().join("games.redb").display()),
-        };
+        let url = store.url(folder.path());
         let base = ["--listen", "127.0.0.1:0", "--store", &url];
         let settings = settings(&[&base, flags].concat());
         let app = App::build(settings).await.expect("the server is built");

@@ -1,8 +1,11 @@
 //! What is known of games, in the words of the contract. Total: everything that the service holds can be said.
 
 use prost_types::Timestamp;
-use reversi_proto::v1;
-use reversi_rules::{Color, Counts, Layout, Outcome, Played, Position, Rules, Status, Version};
+use reversi_proto::{
+    to_wire::{color, layout, move_played, outcome, position, rules, version},
+    v1,
+};
+use reversi_rules::{Color, Played};
 
 use crate::model::{Act, Creation, Event, Game, Millis, Seat};
 
@@ -11,86 +14,6 @@ pub fn timestamp(time: Millis) -> Timestamp {
     Timestamp {
         seconds: i64::try_from(time.0 / 1_000).unwrap_or(i64::MAX),
         nanos: (time.0 % 1_000) as i32 * 1_000_000,
-    }
-}
-
-/// A version.
-pub fn version(version: Version) -> v1::Version {
-    v1::Version { revision: version.revision, digest: version.digest }
-}
-
-/// A colour. The numbers are the contract's; a test holds them equal.
-pub fn color(color: Color) -> i32 {
-    color.number().into()
-}
-
-fn squares(squares: impl IntoIterator<Item = reversi_rules::Square>) -> Vec<String> {
-    squares.into_iter().map(|square| square.to_string()).collect()
-}
-
-/// Complete rules.
-pub fn rules(rules: &Rules) -> v1::Rules {
-    v1::Rules {
-        board: rules.board().number().into(),
-        players: rules.players().into(),
-        objective: rules.objective().number().into(),
-        opening: rules.opening().map_or(0, |opening| opening.number().into()),
-        handicap_corners: rules.handicap_corners().into(),
-        multicolor: rules.multicolor(),
-        blocked_squares: rules.layout().map(|layout| match layout.seed() {
-            Some(seed) => v1::BlockedSquares {
-                count: Some(layout.count().into()),
-                seed: Some(seed),
-                ..Default::default()
-            },
-            None => v1::BlockedSquares {
-                squares: squares(layout.squares().iter().copied()),
-                ..Default::default()
-            },
-        }),
-    }
-}
-
-/// A layout.
-pub fn layout(layout: &Layout) -> v1::Layout {
-    v1::Layout {
-        layout_id: layout.id(),
-        board: layout.board().number().into(),
-        handicap_corners: layout.handicap_corners().into(),
-        count: layout.count().into(),
-        seed: layout.seed(),
-        algorithm: if layout.seed().is_some() { Layout::ALGORITHM.into() } else { 0 },
-        squares: squares(layout.squares().iter().copied()),
-    }
-}
-
-fn counts(counts: &Counts) -> Vec<v1::DiscCount> {
-    counts.iter().map(|(of, discs)| v1::DiscCount { color: color(of), discs }).collect()
-}
-
-fn position(position: &Position, status: Status) -> v1::Position {
-    let to_move = match status {
-        Status::WaitingForPlayers | Status::InProgress => position.to_move(),
-        Status::Finished => None,
-    };
-    v1::Position {
-        board: position.board_text(),
-        ply: position.ply(),
-        to_move: to_move.map_or(0, color),
-        legal_moves: to_move.map(|_| squares(position.legal_moves())).unwrap_or_default(),
-        move_kind: to_move
-            .and_then(|_| position.move_kind())
-            .map_or(0, |kind| kind.number().into()),
-        counts: counts(&position.counts()),
-    }
-}
-
-fn outcome(outcome: &Outcome) -> v1::Outcome {
-    v1::Outcome {
-        winners: outcome.winners.iter().map(color).collect(),
-        draw: outcome.draw,
-        reason: outcome.reason.number().into(),
-        counts: counts(&outcome.counts),
     }
 }
 
@@ -160,13 +83,7 @@ fn change(act: &Act, played: Option<&Played>) -> v1::game_event::Change {
             player_id: player.player_id.clone(),
             display_name: player.display_name.clone(),
         }),
-        Act::MovePlayed { color: of, square } => Change::MovePlayed(v1::MovePlayed {
-            color: color(*of),
-            square: square.to_string(),
-            kind: played.map_or(0, |played| played.kind.number().into()),
-            flips: played.map(|played| squares(played.flips)).unwrap_or_default(),
-            passed: played.iter().flat_map(|played| played.passed.iter()).map(color).collect(),
-        }),
+        Act::MovePlayed { .. } => Change::MovePlayed(played.map(move_played).unwrap_or_default()),
         Act::Resigned { color: of } => Change::Resigned(v1::PlayerResigned { color: color(*of) }),
         Act::Aborted => Change::Aborted(v1::GameAborted {}),
     }

@@ -1,6 +1,6 @@
 //! The handlers: each turns its request into a command or refuses its form, calls one use case, and says the result.
 
-use reversi_proto::{server::GameService, v1};
+use reversi_proto::{server::GameService, to_wire, v1};
 use tonic::{Request, Response, Status};
 
 use super::{
@@ -53,7 +53,7 @@ impl GameService for Games {
                     .seat_tokens
                     .into_iter()
                     .map(|(color, token)| v1::SeatToken {
-                        color: wire::color(color),
+                        color: to_wire::color(color),
                         seat_token: token.into_text(),
                     })
                     .collect(),
@@ -73,7 +73,7 @@ impl GameService for Games {
                 .ok_or_else(|| Error::Internal("a claim was answered without a seat".into()))?;
             Ok(v1::JoinGameResponse {
                 game: Some(wire::game(&changed.game)),
-                color: wire::color(color),
+                color: to_wire::color(color),
                 seat_token: token.into_text(),
             })
         }))
@@ -172,7 +172,8 @@ impl GameService for Games {
         let command = validate::create_layout(request.into_inner()).map_err(status)?;
         let layout = self.service.draw_layout(command).await;
         answer(
-            layout.map(|layout| v1::CreateLayoutResponse { layout: Some(wire::layout(&layout)) }),
+            layout
+                .map(|layout| v1::CreateLayoutResponse { layout: Some(to_wire::layout(&layout)) }),
         )
     }
 
@@ -182,7 +183,9 @@ impl GameService for Games {
     ) -> Answer<v1::GetLayoutResponse> {
         let id = validate::layout_id(&request.into_inner().layout_id).map_err(status)?;
         let layout = self.service.get_layout(&id).await;
-        answer(layout.map(|layout| v1::GetLayoutResponse { layout: Some(wire::layout(&layout)) }))
+        answer(
+            layout.map(|layout| v1::GetLayoutResponse { layout: Some(to_wire::layout(&layout)) }),
+        )
     }
 
     async fn export_game(

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use reversi_proto::{WatchFrame, v1, watch_frame::Message};
+use reversi_proto::{WatchFrame, to_wire, v1, watch_frame::Message};
 use reversi_rules::Version;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
@@ -24,7 +24,6 @@ use super::{
 use crate::{
     error::Error,
     model::{GameId, jittered},
-    wire,
 };
 
 /// How many messages wait in a watch's channel. One: what a watcher has not taken stays in the topic's one history, and with
@@ -199,7 +198,7 @@ impl Run {
             let (message, end) = match step {
                 Some(step) => message(step),
                 None if heartbeat_due => {
-                    let version = Some(wire::version(self.cursor.delivered()));
+                    let version = Some(to_wire::version(self.cursor.delivered()));
                     (Message::Heartbeat(v1::Heartbeat { version }), false)
                 }
                 None => continue,
@@ -230,7 +229,7 @@ fn message(step: Step) -> (Message, bool) {
         Step::Snapshot(game) => (Message::Snapshot(game), false),
         Step::Event(event) => (Message::Event(event), false),
         Step::CaughtUp(version) => {
-            let version = Some(wire::version(version));
+            let version = Some(to_wire::version(version));
             (Message::CaughtUp(v1::CaughtUp { version }), false)
         }
         Step::Reset(reset) => (Message::Reset(reset), false),

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
+use data_encoding::BASE32_NOPAD;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use reversi_rules::Color;
 use sha2::{Digest as _, Sha256};
@@ -123,7 +123,8 @@ pub enum Role {
     Seat(Color),
 }
 
-/// A secret that is a right, as its holder shows it: 192 bits in base 64. Never printed, never stored.
+/// A secret that is a right, as its holder shows it: 192 bits in base 32, so that it is one word everywhere and never looks
+/// like a flag. Never printed, never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -154,7 +155,7 @@ impl Token {
     }
 
     fn encode(bytes: &[u8]) -> Self {
-        Self(BASE64URL_NOPAD.encode(bytes))
+        Self(BASE32_NOPAD.encode(bytes).to_ascii_lowercase())
     }
 
     /// What is stored of it.

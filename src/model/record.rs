@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use reversi_rules::{Change, Color, Rules, Seat0, Square};
+use reversi_rules::{Change, Color, NewSeat, Rules, Square};
 
 use super::{GameId, Millis, RequestMark, Salt, TokenHash};
 
@@ -85,9 +85,9 @@ impl Record {
                     .iter()
                     .map(|seat| match seat {
                         Some((player, _)) => {
-                            Seat0 { claimed: true, player_id: player.player_id.clone() }
+                            NewSeat { claimed: true, player_id: player.player_id.clone() }
                         }
-                        None => Seat0 { claimed: false, player_id: String::new() },
+                        None => NewSeat { claimed: false, player_id: String::new() },
                     })
                     .collect(),
             },

@@ -2,7 +2,7 @@
 //! number named; what a server said is rebuilt, to be checked.
 
 use reversi_rules::{
-    BlockedSetup, Board, Change, Color, Fault, Objective, Opening, Rules, Seat0, Setup, Square,
+    BlockedSetup, Board, Change, Color, Fault, NewSeat, Objective, Opening, Rules, Setup, Square,
 };
 
 use crate::v1;
@@ -104,7 +104,10 @@ pub fn change(event: &v1::GameEvent) -> Result<Change, String> {
                 seats: created
                     .seats
                     .iter()
-                    .map(|seat| Seat0 { claimed: seat.claimed, player_id: seat.player_id.clone() })
+                    .map(|seat| NewSeat {
+                        claimed: seat.claimed,
+                        player_id: seat.player_id.clone(),
+                    })
                     .collect(),
             })
         }

@@ -66,7 +66,7 @@ fn every_watch_frame_reads_as_the_message_that_it_stands_for() {
         (Message::Event(event.encode_to_vec().into()), Wire::Event(event)),
         (Message::CaughtUp(v1::CaughtUp { version }), Wire::CaughtUp(v1::CaughtUp { version })),
         (Message::Heartbeat(v1::Heartbeat { version }), Wire::Heartbeat(v1::Heartbeat { version })),
-        (Message::Reset(reset.clone()), Wire::Reset(reset)),
+        (Message::Reset(Box::new(reset.clone())), Wire::Reset(reset)),
         (Message::End(end), Wire::End(end)),
     ];
     for (frame, message) in pairs {

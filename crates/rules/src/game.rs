@@ -30,8 +30,8 @@ vocabulary!(Status, "status",
 /// A game with its seats: what its history folds to.
 ///
 /// ```
-/// use reversi_rules::{Change, Color, Game, Rules, Seat0, Status};
-/// let seats = vec![Seat0 { claimed: true, player_id: "ann".into() }, Seat0::default()];
+/// use reversi_rules::{Change, Color, Game, Rules, NewSeat, Status};
+/// let seats = vec![NewSeat { claimed: true, player_id: "ann".into() }, NewSeat::default()];
 /// let created = Change::Created { game_id: "g".into(), rules: Rules::default(), seats };
 /// let mut game = Game::create(&created).unwrap();
 /// assert_eq!(game.status(), Status::WaitingForPlayers);

@@ -20,7 +20,7 @@ pub enum Change {
         /// Its rules.
         rules: Rules,
         /// Its seats in turn order, one for each player.
-        seats: Vec<Seat0>,
+        seats: Vec<NewSeat>,
     },
     /// A player takes an open seat.
     SeatClaimed {
@@ -47,7 +47,7 @@ pub enum Change {
 
 /// A seat as the creation of its game leaves it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seat0 {
+pub struct NewSeat {
     /// Whether it is taken from the start.
     pub claimed: bool,
     /// The caller's own name for the player, may be empty.
@@ -98,7 +98,7 @@ impl Change {
 
     /// The texts of the change.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        let (first, seats): (Option<&str>, &[Seat0]) = match self {
+        let (first, seats): (Option<&str>, &[NewSeat]) = match self {
             Self::Created { game_id, seats, .. } => (Some(game_id), seats),
             Self::SeatClaimed { player_id, .. } => (Some(player_id), &[]),
             Self::MovePlayed { .. } | Self::Resigned { .. } | Self::Aborted => (None, &[]),

@@ -86,7 +86,7 @@ pub use board::Board;
 pub use claim::{ParsePositionError, PositionSetup};
 pub use color::{Cell, Color, ColorSet};
 pub use game::{Applied, Game, InvalidParts, Refusal, Seat, Status};
-pub use history::{Change, Seat0, TEXT_BYTES_MAX, Version};
+pub use history::{Change, NewSeat, TEXT_BYTES_MAX, Version};
 pub use layout::Layout;
 pub use names::UnknownName;
 pub use outcome::{Counts, Outcome, Reason};

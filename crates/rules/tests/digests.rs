@@ -5,12 +5,13 @@
 
 mod common;
 
-use reversi_rules::{BlockedSetup, Board, Change, Color, Rules, Seat0, Setup, Version};
+use reversi_rules::{BlockedSetup, Board, Change, Color, NewSeat, Rules, Setup, Version};
 
 fn created(game_id: &str, rules: Rules, seats: &[Option<&str>]) -> Change {
-    let seats = seats
-        .iter()
-        .map(|seat| Seat0 { claimed: seat.is_some(), player_id: seat.unwrap_or_default().into() });
+    let seats = seats.iter().map(|seat| NewSeat {
+        claimed: seat.is_some(),
+        player_id: seat.unwrap_or_default().into(),
+    });
     Change::Created { game_id: game_id.into(), rules, seats: seats.collect() }
 }
 

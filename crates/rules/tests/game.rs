@@ -10,8 +10,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use reversi_rules::{
-    Board, Change, Color, ColorSet, Game, Position, Reason, Refusal, Rules, Seat0, Status, Version,
-    Why,
+    Board, Change, Color, ColorSet, Game, NewSeat, Position, Reason, Refusal, Rules, Status,
+    Version, Why,
 };
 
 fn create(rules: &Rules, claimed: &[bool]) -> Game {
@@ -19,7 +19,7 @@ fn create(rules: &Rules, claimed: &[bool]) -> Game {
 }
 
 fn created(rules: &Rules, claimed: &[bool]) -> Change {
-    let seat = |claimed: &bool| Seat0 { claimed: *claimed, player_id: String::new() };
+    let seat = |claimed: &bool| NewSeat { claimed: *claimed, player_id: String::new() };
     let seats = claimed.iter().map(seat).collect();
     Change::Created { game_id: "g".into(), rules: *rules, seats }
 }
@@ -67,7 +67,7 @@ fn only_a_creation_with_a_seat_for_each_player_begins_a_history() {
         Change::Created {
             game_id: "g".repeat(65),
             rules: Rules::default(),
-            seats: vec![Seat0::default(); 2],
+            seats: vec![NewSeat::default(); 2],
         },
     ] {
         assert!(matches!(Game::create(&change), Err(Refusal::Malformed(_))), "{change:?}");

@@ -8,7 +8,7 @@ use proptest::collection::{hash_set, vec};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use reversi_rules::{
-    BlockedSetup, Board, Change, Color, Game, Layout, Objective, Opening, Position, Rules, Seat0,
+    BlockedSetup, Board, Change, Color, Game, Layout, NewSeat, Objective, Opening, Position, Rules,
     Setup, Square, SquareSet, Transcript,
 };
 
@@ -63,7 +63,7 @@ pub fn played(rules: &Rules, transcript: &str) -> Position {
 
 /// A game with every seat taken.
 pub fn started(rules: &Rules) -> Game {
-    let seat = Seat0 { claimed: true, player_id: String::new() };
+    let seat = NewSeat { claimed: true, player_id: String::new() };
     let seats = vec![seat; rules.players().into()];
     Game::create(&Change::Created { game_id: "g".into(), rules: *rules, seats }).unwrap()
 }

@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 
 use reversi_rules::{Color, Game as Table, Outcome, Played, Position, Refusal, Status, Version};
 
-use super::{
-    Act, GameId, Lifetimes, Millis, Player, Record, RequestMark, Role, Salt, Token, TokenHash,
-};
+use super::{Act, GameId, Lifetimes, Millis, Player, Record, Role, Salt, Token, TokenHash};
 use crate::error::StoreError;
 
 /// A game as of its version.
@@ -212,11 +210,11 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// The revision that a request committed, with the mark that it left.
-    pub fn find(&self, tag: [u8; 8]) -> Option<(u64, RequestMark)> {
-        self.history.iter().zip(1..).find_map(|(record, revision)| {
-            record.request.filter(|mark| mark.tag == tag).map(|mark| (revision, mark))
-        })
+    /// The revision that a request committed, and its record.
+    pub fn find(&self, tag: [u8; 6]) -> Option<(u64, &Record)> {
+        (1..)
+            .zip(&self.history)
+            .find(|(_, record)| record.request.is_some_and(|mark| mark.tag == tag))
     }
 
     /// The game and the event as of `revision`.

@@ -7,6 +7,8 @@ mod record;
 mod time;
 
 pub use game::{Event, Fold, Game, Seat, Stored};
-pub use ids::{GameId, RequestId, RequestMark, Role, Salt, Token, TokenHash, random};
+pub use ids::{
+    CommandHash, GameId, RequestId, RequestMark, Role, Salt, Token, TokenHash, command_hash, random,
+};
 pub use record::{Act, Creation, Player, Record};
 pub use time::{Lifetimes, Millis, TOMBSTONE, jittered};

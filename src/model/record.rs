@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reversi_rules::{Change, Color, NewSeat, Rules, Square};
 
-use super::{GameId, Millis, RequestMark, Salt, TokenHash};
+use super::{CommandHash, GameId, Millis, RequestMark, Salt, TokenHash};
 
 /// One commit, as it is stored. The history of a game is its records in order, and the truth about it.
 #[derive(Clone, Debug)]
@@ -62,6 +62,8 @@ pub struct Creation {
     pub owner: TokenHash,
     /// What derived tokens and request marks of this game are salted with.
     pub salt: Salt,
+    /// The command that created it, if a request named it.
+    pub command: Option<CommandHash>,
 }
 
 /// Who plays a seat, in the caller's words.

@@ -5,7 +5,9 @@ use reversi_rules::{BlockedRequest, Color, Layout, Rules};
 use super::{Service, command::CreateGame};
 use crate::{
     error::{Error, Faults, Refusal},
-    model::{Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Token, random},
+    model::{
+        Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Token, command_hash, random,
+    },
     store::{Commit, Lookup},
 };
 
@@ -83,8 +85,12 @@ impl Service {
             return Ok(None);
         };
         let game = Game::created(&record, self.lifetimes)?;
-        let mark = RequestMark::new(&game.salt, request, &command.fingerprint());
-        if record.request != Some(mark) {
+        let hash = command_hash(&game.salt, request, &command.fingerprint());
+        let first = match &record.act {
+            Act::Created(creation) => creation.command,
+            _ => None,
+        };
+        if first != Some(hash) {
             let version = game.version();
             return Err(Error::Refused { refusal: Refusal::RequestIdReused, version });
         }
@@ -144,10 +150,7 @@ fn creation(command: &CreateGame, game_id: GameId, rules: Rules) -> (Record, Tok
             (player, hash)
         }));
     }
-    let request = command
-        .request
-        .as_ref()
-        .map(|request| RequestMark::new(&salt, request, &command.fingerprint()));
+    let named = command.request.as_ref().map(|request| (request, command.fingerprint()));
     let creation = Creation {
         game_id: game_id.clone(),
         rules,
@@ -155,7 +158,9 @@ fn creation(command: &CreateGame, game_id: GameId, rules: Rules) -> (Record, Tok
         labels: command.labels.clone(),
         owner: owner.hash(),
         salt,
+        command: named.as_ref().map(|(request, bytes)| command_hash(&salt, request, bytes)),
     };
     let act = Act::Created(Box::new(creation));
+    let request = named.map(|(request, bytes)| RequestMark::new(&salt, request, &bytes));
     (Record { time: Millis::now(), request, act }, Tokens { seats: seat_tokens, owner })
 }

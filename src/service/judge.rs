@@ -53,9 +53,9 @@ pub fn judge(
         .as_ref()
         .map(|request| RequestMark::new(&game.salt, request, &fingerprint(role, &command.action)));
     if let Some(mark) = mark
-        && let Some((revision, seen)) = stored.find(mark.tag)
+        && let Some((revision, record)) = stored.find(mark.tag)
     {
-        return match seen == mark {
+        return match record.request == Some(mark) && answers(&record.act, &command.action) {
             true => Ok(Verdict::Done { revision }),
             false => Err(refuse(Refusal::RequestIdReused)),
         };
@@ -93,6 +93,27 @@ fn fingerprint(role: Option<Role>, action: &Action) -> Vec<u8> {
         Some(Role::Seat(color)) => color.number(),
     });
     bytes
+}
+
+/// Whether a committed act can be what such a command was answered with.
+fn answers(act: &Act, action: &Action) -> bool {
+    match (act, action) {
+        (Act::SeatClaimed { color, player, .. }, Action::Join { color: asked, player: who }) => {
+            asked.is_none_or(|asked| asked == *color) && player == who
+        }
+        (Act::MovePlayed { square, .. }, Action::Move { square: asked, .. }) => square == asked,
+        (Act::Resigned { .. }, Action::Resign { .. }) | (Act::Aborted, Action::Abort { .. }) => {
+            true
+        }
+        (
+            Act::Created(_)
+            | Act::SeatClaimed { .. }
+            | Act::MovePlayed { .. }
+            | Act::Resigned { .. }
+            | Act::Aborted,
+            _,
+        ) => false,
+    }
 }
 
 /// The act that the command asks for, once its fields fit the game and the caller has judged the version that is there.

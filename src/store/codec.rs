@@ -54,7 +54,7 @@ struct TombstoneV1<'a> {
 struct RecordV1<'a> {
     /// Since the creation; the creation's own is since the epoch.
     time: u64,
-    request: Option<([u8; 8], [u8; 4])>,
+    request: Option<([u8; 6], [u8; 2])>,
     #[serde(borrow)]
     act: ActV1<'a>,
 }
@@ -70,8 +70,8 @@ enum ActV1<'a> {
     },
     MovePlayed {
         color: u8,
-        file: u8,
-        rank: u8,
+        /// Ten times the rank, and the file.
+        square: u8,
     },
     Resigned {
         color: u8,
@@ -89,6 +89,7 @@ struct CreationV1<'a> {
     labels: BTreeMap<&'a str, &'a str>,
     owner: [u8; 16],
     salt: [u8; 16],
+    command: Option<[u8; 16]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -160,6 +161,7 @@ fn creation_form<'a>(creation: &'a Creation, rules: &'a [u8]) -> CreationV1<'a> 
         labels: creation.labels.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect(),
         owner: creation.owner.0,
         salt: creation.salt,
+        command: creation.command,
     }
 }
 
@@ -174,7 +176,7 @@ fn act_form(act: &Act) -> ActV1<'_> {
             ActV1::SeatClaimed { color: color.number(), seat: seat_form(player, *token) }
         }
         Act::MovePlayed { color, square } => {
-            ActV1::MovePlayed { color: color.number(), file: square.file(), rank: square.rank() }
+            ActV1::MovePlayed { color: color.number(), square: square.rank() * 10 + square.file() }
         }
         Act::Resigned { color } => ActV1::Resigned { color: color.number() },
         Act::Aborted => ActV1::Aborted,
@@ -271,10 +273,10 @@ fn read_record(bytes: &[u8], created: Millis) -> Result<Record, StoreError> {
                 let (player, token) = read_seat(seat);
                 Act::SeatClaimed { color: read_color(color)?, player, token }
             }
-            ActV1::MovePlayed { color, file, rank } => Act::MovePlayed {
+            ActV1::MovePlayed { color, square } => Act::MovePlayed {
                 color: read_color(color)?,
-                square: Square::new(file, rank)
-                    .ok_or_else(|| corrupt("square", format!("{file},{rank}")))?,
+                square: Square::new(square % 10, square / 10)
+                    .ok_or_else(|| corrupt("square", square))?,
             },
             ActV1::Resigned { color } => Act::Resigned { color: read_color(color)? },
             ActV1::Aborted => Act::Aborted,
@@ -290,6 +292,7 @@ fn read_creation(form: CreationV1) -> Result<Creation, StoreError> {
         labels: form.labels.into_iter().map(|(k, v)| (k.into(), v.into())).collect(),
         owner: TokenHash(form.owner),
         salt: form.salt,
+        command: form.command,
     })
 }
 

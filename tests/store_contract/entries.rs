@@ -128,7 +128,8 @@ async fn everything_in_a_record_comes_back(kind: StoreKind) {
         line = next;
     }
     assert_eq!(line.game().expire_time, Millis(u64::MAX), "the end of time is not passed");
-    assert_eq!(line.0.find(mark(255).tag), Some((4, mark(255))));
+    let (revision, record) = line.0.find(mark(255).tag).expect("the request is found");
+    assert_eq!((revision, record.request), (4, Some(mark(255))));
 }
 
 async fn a_deleted_game_leaves_its_creation_only_for_a_request(kind: StoreKind) {

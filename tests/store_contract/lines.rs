@@ -36,7 +36,7 @@ pub fn token(seed: u8) -> TokenHash {
 }
 
 pub fn mark(seed: u8) -> RequestMark {
-    RequestMark { tag: [seed; 8], command: [!seed; 4] }
+    RequestMark { tag: [seed; 6], command: [!seed; 2] }
 }
 
 /// A plain game between `black` and `white`.
@@ -48,6 +48,7 @@ pub fn creation(id: &str) -> Creation {
         labels: BTreeMap::new(),
         owner: token(9),
         salt: [7; 16],
+        command: None,
     }
 }
 

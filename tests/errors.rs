@@ -132,7 +132,10 @@ async fn rules_that_do_not_combine_are_named_all_at_once(store: StoreKind) {
                 "rules.blocked_squares",
             ],
         ),
-        (v1::Rules { board: Board::Board6x6.into(), multicolor: true, ..Default::default() }, &["rules.board"]),
+        (
+            v1::Rules { board: Board::Board6x6.into(), multicolor: true, ..Default::default() },
+            &["rules.board"],
+        ),
         (v1::Rules { handicap_corners: 5, ..Default::default() }, &["rules.handicap_corners"]),
         (
             v1::Rules { board: Board::Octagon.into(), handicap_corners: 1, ..Default::default() },
@@ -190,11 +193,8 @@ async fn unknown_enum_numbers_are_never_read_as_the_default(store: StoreKind) {
         assert_invalid(&refusal(client.create_layout(request).await), &["board"]);
         let request = v1::ListGamesRequest { status: number, ..Default::default() };
         assert_invalid(&refusal(client.list_games(request).await), &["status"]);
-        let request = v1::JoinGameRequest {
-            game_id: "g".into(),
-            color: number,
-            ..Default::default()
-        };
+        let request =
+            v1::JoinGameRequest { game_id: "g".into(), color: number, ..Default::default() };
         assert_invalid(&refusal(client.join_game(request).await), &["color"]);
     }
 }
@@ -203,7 +203,8 @@ async fn games_and_layouts_that_are_not_there_are_not_found(store: StoreKind) {
     let (_server, mut client) = server(store).await;
     for id in ["nonesuch", "ktg5wlnlou4r5yzibhcgvzxhey", "☃", "a\0b", &"x".repeat(64)] {
         let game_id = id.to_owned();
-        let not_found = |refused: Refused| assert_refused(&refused, Code::NotFound, "GAME_NOT_FOUND");
+        let not_found =
+            |refused: Refused| assert_refused(&refused, Code::NotFound, "GAME_NOT_FOUND");
         not_found(refusal(client.get_game(v1::GetGameRequest { game_id: game_id.clone() }).await));
         let join = v1::JoinGameRequest { game_id: game_id.clone(), ..Default::default() };
         not_found(refusal(client.join_game(join).await));
@@ -229,7 +230,10 @@ async fn games_and_layouts_that_are_not_there_are_not_found(store: StoreKind) {
         let refused = refusal(client.get_layout(request).await);
         assert_refused(&refused, Code::NotFound, "LAYOUT_NOT_FOUND");
         let rules = v1::Rules {
-            blocked_squares: Some(v1::BlockedSquares { layout_id: id.into(), ..Default::default() }),
+            blocked_squares: Some(v1::BlockedSquares {
+                layout_id: id.into(),
+                ..Default::default()
+            }),
             ..Default::default()
         };
         let request = v1::CreateGameRequest { rules: Some(rules), ..Default::default() };
@@ -339,7 +343,8 @@ async fn an_expected_version_must_be_the_current_one(store: StoreKind) {
     };
     for (revision, digest) in [(0, 0), (2, 0), (1, current.digest ^ 1), (2, current.digest)] {
         // Before the turn and the legality are looked at.
-        let refused = refusal(client.make_move(expecting(Color::White, "a1", revision, digest)).await);
+        let refused =
+            refusal(client.make_move(expecting(Color::White, "a1", revision, digest)).await);
         assert_refused(&refused, Code::Aborted, "VERSION_MISMATCH");
         assert_eq!(refused.metadata["current_revision"], "1");
     }

@@ -89,7 +89,8 @@ async fn every_variant_is_played_to_its_end_and_proved_by_its_record(store: Stor
             let position = event.position.as_ref().expect("a position");
             assert_eq!(position.board, game.position().board_text(), "{rules:?}");
             if let Some(v1::game_event::Change::MovePlayed(made)) = &event.change {
-                let flips: Vec<_> = flips.expect("a move").flips.iter().map(|s| s.to_string()).collect();
+                let flips: Vec<_> =
+                    flips.expect("a move").flips.iter().map(|s| s.to_string()).collect();
                 assert_eq!(made.flips, flips);
             }
         }
@@ -118,7 +119,8 @@ async fn known_games_end_as_known(store: StoreKind) {
             "8x8" => Board::Board8x8,
             other => panic!("{other} is a board here"),
         };
-        let table = create(&mut client, v1::Rules { board: board.into(), ..Default::default() }).await;
+        let table =
+            create(&mut client, v1::Rules { board: board.into(), ..Default::default() }).await;
         let mut now = position(&table.game).clone();
         let mut passed = Vec::new();
         for square in moves.parse::<Transcript>().expect("a transcript").0 {

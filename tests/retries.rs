@@ -81,10 +81,7 @@ async fn a_creation_is_repeated_also_after_the_game_was_deleted(store: StoreKind
     assert_eq!(client.create_game(request.clone()).await.expect("a repeat").into_inner(), first);
     let gone = client.get_game(v1::GetGameRequest { game_id: table.id }).await;
     assert_eq!(refusal(gone).reason, "GAME_NOT_FOUND", "the repeat has created nothing");
-    let other = v1::CreateGameRequest {
-        labels: [("k".into(), "v".into())].into(),
-        ..request
-    };
+    let other = v1::CreateGameRequest { labels: [("k".into(), "v".into())].into(), ..request };
     assert_eq!(refusal(client.create_game(other).await).reason, "REQUEST_ID_REUSED");
 }
 
@@ -194,7 +191,10 @@ async fn a_request_id_with_another_command_is_refused(store: StoreKind) {
     let others = [
         v1::MakeMoveRequest { square: "c4".into(), ..make.clone() },
         v1::MakeMoveRequest { expected_version: table.game.version, ..make.clone() },
-        v1::MakeMoveRequest { request_id: make.request_id.clone(), ..table.play(Color::White, "d3") },
+        v1::MakeMoveRequest {
+            request_id: make.request_id.clone(),
+            ..table.play(Color::White, "d3")
+        },
     ];
     for other in others {
         let refused = refusal(client.make_move(other).await);
@@ -368,7 +368,8 @@ async fn twenty_identical_requests_at_once_commit_once(store: StoreKind) {
 
     let table = table(created[0].clone());
     let square = position(&table.game).legal_moves[0].clone();
-    let make = v1::MakeMoveRequest { request_id: request_id(), ..table.play(Color::Black, &square) };
+    let make =
+        v1::MakeMoveRequest { request_id: request_id(), ..table.play(Color::Black, &square) };
     let mut calls = JoinSet::new();
     for _ in 0..20 {
         let (mut client, request) = (server.client().await, make.clone());

@@ -38,11 +38,8 @@ impl Watch {
     }
 
     async fn resumed(client: &mut Client, id: &str, after: Option<v1::Version>) -> Self {
-        let request = v1::WatchGameRequest {
-            game_id: id.into(),
-            resume_after: after,
-            ..Default::default()
-        };
+        let request =
+            v1::WatchGameRequest { game_id: id.into(), resume_after: after, ..Default::default() };
         Self::open(client, request).await
     }
 
@@ -103,7 +100,9 @@ fn assert_chained(events: &[v1::GameEvent], mut before: v1::Version) {
     }
 }
 
-async fn a_watch_begins_with_the_game_and_delivers_every_change_once_and_in_order(store: StoreKind) {
+async fn a_watch_begins_with_the_game_and_delivers_every_change_once_and_in_order(
+    store: StoreKind,
+) {
     let server = TestServer::start(store).await;
     let mut client = server.client().await;
     let table = create(&mut client, v1::Rules::default()).await;
@@ -265,7 +264,8 @@ async fn a_latest_only_watch_skips_to_the_game_as_it_stands(store: StoreKind) {
     assert_eq!(watch.end().await, EndReason::GameFinished);
     // One behind, there is nothing to skip.
     let resume_after = events[events.len() - 2].version;
-    let mut watch = Watch::open(&mut client, v1::WatchGameRequest { resume_after, ..request }).await;
+    let mut watch =
+        Watch::open(&mut client, v1::WatchGameRequest { resume_after, ..request }).await;
     assert_eq!(Some(&watch.event().await), events.last());
 }
 
@@ -330,7 +330,10 @@ async fn a_deadline_ends_a_watch(store: StoreKind) {
     let mut watch = Watch(client.watch_game(request).await.expect("it opens").into_inner());
     watch.snapshot().await;
     let failure = watch.failure().await;
-    assert_eq!((failure.code, failure.reason.as_str()), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED"));
+    assert_eq!(
+        (failure.code, failure.reason.as_str()),
+        (Code::DeadlineExceeded, "DEADLINE_EXCEEDED")
+    );
 }
 
 async fn many_watchers_of_many_games_all_see_everything(store: StoreKind) {

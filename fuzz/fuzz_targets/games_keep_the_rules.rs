@@ -4,14 +4,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use reversi_fuzz::{Claims, rules};
-use reversi_rules::{Change, Color, Game, Position, Seat0, Square};
+use reversi_rules::{Change, Color, Game, Position, NewSeat, Square};
 
 fuzz_target!(|input: (Claims, u8, Vec<(u8, u8)>)| {
     let (claims, open, changes) = input;
     let rules = rules(claims);
     let seats = rules
         .colors()
-        .map(|color| Seat0 { claimed: open >> color.number() & 1 == 0, player_id: String::new() });
+        .map(|color| NewSeat { claimed: open >> color.number() & 1 == 0, player_id: String::new() });
     let created = Change::Created { game_id: String::new(), rules, seats: seats.collect() };
     let mut game = Game::create(&created).expect("a seat for each player");
     for (kind, value) in changes {

@@ -126,3 +126,6 @@ impl Cursor {
         self.start = Start::Over;
     }
 }
+
+#[cfg(test)]
+mod tests;

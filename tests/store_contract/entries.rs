@@ -9,7 +9,10 @@ use reversid::{
     store::{Commit, Lookup, Query, Store},
 };
 
-use crate::{common::StoreKind, lines::*, on_every_store, open};
+use crate::{
+    common::{StoreKind, lines::*},
+    on_every_store, open,
+};
 
 on_every_store!(
     a_new_game_is_loaded_as_it_was_put,

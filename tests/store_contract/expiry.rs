@@ -7,7 +7,10 @@ use reversid::{
     store::{Lookup, Query, Store, Swept},
 };
 
-use crate::{common::StoreKind, lines::*, on_every_store, open};
+use crate::{
+    common::{StoreKind, lines::*},
+    on_every_store, open,
+};
 
 on_every_store!(
     a_sweep_removes_exactly_what_is_due,

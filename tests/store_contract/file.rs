@@ -12,7 +12,10 @@ use reversid::{
     store::{Lookup, Query, Store, StoreUrl, Swept},
 };
 
-use crate::{common::StoreKind, lines::*, open};
+use crate::{
+    common::{StoreKind, lines::*},
+    open,
+};
 
 const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
 const ROWS: TableDefinition<&[u8], ()> = TableDefinition::new("rows");

@@ -9,7 +9,10 @@ use reversid::{
 };
 use tokio::task::JoinSet;
 
-use crate::{common::StoreKind, lines::*, on_every_store, open};
+use crate::{
+    common::{StoreKind, lines::*},
+    on_every_store, open,
+};
 
 on_every_store!(whatever_happens_in_a_game_its_state_is_the_fold_of_its_history);
 

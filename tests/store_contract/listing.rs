@@ -8,7 +8,10 @@ use reversid::{
     store::{Cursor, Query, Store},
 };
 
-use crate::{common::StoreKind, lines::*, on_every_store, open};
+use crate::{
+    common::{StoreKind, lines::*},
+    on_every_store, open,
+};
 
 on_every_store!(
     games_are_listed_newest_first_then_by_id,

@@ -7,7 +7,6 @@ mod entries;
 mod expiry;
 mod file;
 mod folds;
-mod lines;
 mod listing;
 mod races;
 

@@ -14,7 +14,10 @@ use reversid::{
 };
 use tokio::{sync::Barrier, task::JoinSet};
 
-use crate::{common::StoreKind, lines::*, on_every_store, open};
+use crate::{
+    common::{StoreKind, lines::*},
+    on_every_store, open,
+};
 
 on_every_store!(
     of_racing_commits_on_one_version_exactly_one_is_done,

@@ -1,4 +1,4 @@
-//! Games to put into stores: each a line of records that the rules allow, folded as the service folds them, with every
+//! Games as stores keep them: each a line of records that the rules allow, folded as the service folds them, with every
 //! choice made by the test.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -223,8 +223,8 @@ impl Seeded {
 pub async fn put_all(store: &Arc<dyn Store>, lines: &[Line]) {
     for lines in lines.chunks(250) {
         let mut putting = tokio::task::JoinSet::new();
-        for line in lines.iter().cloned() {
-            let store = store.clone();
+        for line in lines {
+            let (store, line) = (store.clone(), line.clone());
             putting.spawn(async move { line.put_new(&store).await });
         }
         putting.join_all().await;

@@ -136,3 +136,6 @@ impl Store for EmbeddedStore {
         drop(self.database().take());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,7 +68,8 @@ impl Writer {
             mpsc::error::TrySendError::Closed(_) => closed(),
         })?;
         drop(queue);
-        answered.await.map_err(|_| closed())?
+        // Unanswered is what no transaction could be begun for.
+        answered.await.map_err(|_| unavailable("the file could not be written"))?
     }
 
     /// Does what has queued and ends the thread.

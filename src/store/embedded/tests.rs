@@ -1,0 +1,212 @@
+//! The thread that writes, over a disk that counts how often it is synced, and fails when it is told to.
+
+use std::{
+    future::Future,
+    io,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
+    },
+    task::{Context, Waker},
+};
+
+use redb::{Database, ReadableDatabase as _, StorageBackend, backends::InMemoryBackend};
+use reversi_rules::{Board, Layout};
+
+use super::{
+    tables::{self, View},
+    writer::Writer,
+};
+use crate::{error::StoreError, model::Millis};
+
+#[derive(Debug, Default)]
+struct Gauges {
+    syncs: AtomicUsize,
+    failing: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Disk {
+    memory: InMemoryBackend,
+    gauges: Arc<Gauges>,
+}
+
+impl Disk {
+    fn check(&self) -> io::Result<()> {
+        match self.gauges.failing.load(Ordering::SeqCst) {
+            true => Err(io::Error::other("the disk is full")),
+            false => Ok(()),
+        }
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        self.memory.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.memory.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check()?;
+        self.memory.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check()?;
+        self.gauges.syncs.fetch_add(1, Ordering::SeqCst);
+        self.memory.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check()?;
+        self.memory.write(offset, data)
+    }
+}
+
+/// A writer over an empty disk.
+struct Bench {
+    gauges: Arc<Gauges>,
+    database: Arc<Database>,
+    writer: Writer,
+}
+
+type Written<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + 'a>>;
+
+impl Bench {
+    fn new() -> Self {
+        let gauges = Arc::new(Gauges::default());
+        let disk = Disk { memory: InMemoryBackend::new(), gauges: gauges.clone() };
+        let database = Database::builder().create_with_backend(disk).expect("a new file");
+        tables::prepare(&database).expect("a new file");
+        let database = Arc::new(database);
+        let writer = Writer::start(database.clone()).expect("a thread");
+        Self { gauges, database, writer }
+    }
+
+    fn syncs(&self) -> usize {
+        self.gauges.syncs.load(Ordering::SeqCst)
+    }
+
+    /// A write of one layout.
+    fn put(&self, seed: u64) -> Written<'_> {
+        let layout = layout(seed);
+        Box::pin(self.writer.write(move |tables| tables.put_layout(&layout, Millis(1))))
+    }
+
+    /// The same behind a thread that is held, queued already.
+    fn queue(&self, seed: u64) -> Written<'_> {
+        queued(self.put(seed))
+    }
+
+    /// Makes the thread wait, in a transaction that it has begun, until the sender says or drops.
+    async fn hold(&self) -> (mpsc::Sender<()>, Written<'_>) {
+        let (release, held) = mpsc::channel();
+        let (begun, begins) = tokio::sync::oneshot::channel();
+        let holding = queued(Box::pin(self.writer.write(move |_| {
+            let _ = begun.send(());
+            let _ = held.recv();
+            Ok(())
+        })));
+        begins.await.expect("the thread comes to it");
+        (release, holding)
+    }
+
+    fn has(&self, seed: u64) -> bool {
+        let read = self.database.begin_read().expect("it can be read");
+        let view = View::open(&read).expect("its tables are there");
+        view.layout(&layout(seed).id()).expect("it can be read").is_some()
+    }
+}
+
+fn layout(seed: u64) -> Layout {
+    Layout::draw(Board::B8x8, 0, 4, seed).expect("four squares fit")
+}
+
+/// Polled once, which queues it.
+fn queued(mut write: Written) -> Written {
+    let polled = write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending(), "nothing is answered before it is on disk");
+    write
+}
+
+#[tokio::test]
+async fn what_waits_together_is_synced_together() {
+    let bench = Bench::new();
+    let (release, holding) = bench.hold().await;
+    let before = bench.syncs();
+    let waiting: Vec<_> = (1..=200).map(|seed| bench.queue(seed)).collect();
+    drop(release);
+    holding.await.expect("it is written");
+    for write in waiting {
+        write.await.expect("it is written");
+    }
+    let together = bench.syncs() - before;
+    // A transaction syncs once, and once more when the file grows.
+    assert!((2..=4).contains(&together), "{together} syncs for one write and 200 behind it");
+    assert!((1..=200).all(|seed| bench.has(seed)));
+}
+
+#[tokio::test]
+async fn nothing_is_answered_or_seen_before_it_is_synced() {
+    let bench = Bench::new();
+    let (release, holding) = bench.hold().await;
+    let mut write = bench.queue(1);
+    assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(!bench.has(1));
+    drop(release);
+    write.await.expect("it is written");
+    assert!(bench.has(1));
+    holding.await.expect("it is written");
+}
+
+#[tokio::test]
+async fn a_write_whose_caller_left_is_written_in_its_turn() {
+    let bench = Bench::new();
+    let (release, holding) = bench.hold().await;
+    drop(bench.queue(1));
+    let next = bench.queue(2);
+    drop(release);
+    holding.await.expect("it is written");
+    next.await.expect("it is written");
+    assert!(bench.has(1));
+}
+
+#[tokio::test]
+async fn closing_writes_what_has_queued_and_takes_nothing_more() {
+    let bench = Bench::new();
+    let (release, holding) = bench.hold().await;
+    let queued = bench.queue(1);
+    let closing = bench.writer.close();
+    let mut closing = Box::pin(closing);
+    assert!(closing.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let late = bench.put(2).await;
+    assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+    drop(release);
+    closing.await;
+    holding.await.expect("it is written");
+    queued.await.expect("it is written");
+    assert!(bench.has(1) && !bench.has(2));
+}
+
+#[tokio::test]
+async fn what_the_disk_refused_is_unavailable_and_never_half_there() {
+    let bench = Bench::new();
+    bench.put(0).await.expect("it is written");
+    let (release, holding) = bench.hold().await;
+    let waiting = [1, 2].map(|seed| bench.queue(seed));
+    bench.gauges.failing.store(true, Ordering::SeqCst);
+    drop(release);
+    for write in [holding].into_iter().chain(waiting) {
+        let refused = write.await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    }
+    let refused = bench.put(3).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    assert!(bench.has(0), "reads go on");
+    assert!((1..=3).all(|seed| !bench.has(seed)));
+}

@@ -380,3 +380,6 @@ pub fn read_layout(bytes: &[u8]) -> Result<(Layout, Millis), StoreError> {
     let layout = Layout::from_bytes(form.layout).map_err(|error| corrupt("layout", error))?;
     Ok((layout, Millis(form.until)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ mod common;
 use std::{collections::BTreeMap, path::Path};
 
 use common::{
+    junk::Random,
     process::{Process, without_variables},
     *,
 };
@@ -16,20 +17,6 @@ use tonic::Code;
 /// How many clients play at once, and how often the process is killed under them.
 const CLIENTS: u64 = 8;
 const KILLS: u64 = 5;
-
-/// Random numbers, the same for the same seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % bound as u64) as usize
-    }
-}
 
 /// A call that was not acknowledged yet.
 #[derive(Clone, Debug)]

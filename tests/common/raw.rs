@@ -53,6 +53,7 @@ impl Raw {
     /// Connects with HTTP/2.
     pub async fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("the server accepts");
+        stream.set_nodelay(true).expect("a socket of this machine");
         let (send, connection) = conn::http2::Builder::new(TokioExecutor::new())
             .handshake(TokioIo::new(stream))
             .await

@@ -51,6 +51,13 @@ fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
     rows.map(|row| row.split(" | ").map(str::trim).collect())
 }
 
+/// The table of every bound.
+fn bounds() -> String {
+    let architecture = read("docs/architecture.md");
+    let (_, after) = architecture.split_once("\n## Every bound\n").expect("it has that table");
+    after.split("\n## ").next().expect("a split has a first part").to_owned()
+}
+
 /// What stands between back ticks.
 fn code_spans(text: &str) -> impl Iterator<Item = &str> {
     text.lines().flat_map(|line| line.split('`').skip(1).step_by(2))
@@ -59,7 +66,7 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn every_setting_is_listed_with_its_default() {
     let readme = read("README.md");
-    let architecture = read("docs/architecture.md");
+    let bounded = bounds();
     for argument in Flags::command().get_arguments() {
         let Some(default) = argument.get_default_values().first() else { continue };
         let flag = format!("`--{}`", argument.get_long().expect("settings are flags"));
@@ -67,9 +74,9 @@ fn every_setting_is_listed_with_its_default() {
         let cells = rows(&readme).find(|cells| cells[0] == flag);
         let cells = cells.unwrap_or_else(|| panic!("{flag} has no row in the README"));
         assert_eq!(cells[1], format!("`{default}`"), "{flag} in the README");
-        let bounds = !["`--listen`", "`--store`", "`--log`"].contains(&flag.as_str());
-        let row = rows(&architecture).find(|cells| cells[0].contains(&flag));
-        assert_eq!(row.is_some(), bounds, "{flag} in docs/architecture.md");
+        let is_bound = !["`--listen`", "`--store`", "`--log`"].contains(&flag.as_str());
+        let row = rows(&bounded).find(|cells| cells[0].contains(&flag));
+        assert_eq!(row.is_some(), is_bound, "{flag} in docs/architecture.md");
         if let Some(cells) = row {
             let said = cells[1].replace([',', ' '], "");
             assert!(said.contains(default), "{flag} is {default}, not {}", cells[1]);
@@ -123,8 +130,8 @@ fn shown(value: &str) -> Option<String> {
 
 #[test]
 fn every_bound_of_the_source_is_listed_with_its_value() {
-    let architecture = read("docs/architecture.md");
-    let mut bounds = 0;
+    let bounded = bounds();
+    let mut found = 0;
     for file in files("src", ".rs") {
         // What settings may be is told by --help.
         if file == "src/settings.rs" {
@@ -141,9 +148,9 @@ fn every_bound_of_the_source_is_listed_with_its_value() {
             if kind != "Duration" && !name.ends_with("_MAX") {
                 continue;
             }
-            bounds += 1;
+            found += 1;
             let span = format!("`{name}`");
-            let row = rows(&architecture).find(|cells| cells.concat().contains(&span));
+            let row = rows(&bounded).find(|cells| cells.concat().contains(&span));
             let row = row.unwrap_or_else(|| {
                 panic!("give {name} of {file} a row under \"Every bound\" in docs/architecture.md")
             });
@@ -152,7 +159,7 @@ fn every_bound_of_the_source_is_listed_with_its_value() {
             assert!(told, "{name} of {file} is {value:?}, which its row does not say: {row:?}");
         }
     }
-    assert!(bounds > 20, "the constants were found");
+    assert!(found > 20, "the constants were found");
 }
 
 #[test]

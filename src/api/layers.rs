@@ -9,9 +9,13 @@ use axum::{
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
+use bytes::BytesMut;
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
-use tokio::{sync::Semaphore, time::Instant};
+use http_body_util::BodyExt as _;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::Instant,
+};
 use tokio_util::task::TaskTracker;
 use tonic::{Code, Status};
 
@@ -20,6 +24,15 @@ use crate::error::{Error, Faults};
 
 /// The largest request message, in bytes. Every request that can succeed fits many times.
 pub const MESSAGE_MAX: usize = 256 << 10;
+
+/// A message up to this size is small. Every request that can succeed is.
+const MESSAGE_SMALL: usize = 16 << 10;
+
+/// How many messages that are not small may be on their way or in flight: what they hold of memory is theirs by intent alone.
+const LARGE_MESSAGES_MAX: usize = 256;
+
+/// When to try again after that.
+const LARGE_MESSAGES_RETRY: Duration = Duration::from_secs(1);
 
 /// What goes before a message on the wire: a flag and its length.
 const MESSAGE_PREFIX: usize = 5;
@@ -42,6 +55,7 @@ pub struct Deadline(pub Instant);
 #[derive(Clone)]
 pub struct InFlight {
     places: Arc<Semaphore>,
+    large_messages: Arc<Semaphore>,
     /// Waited for by a drain, which turns no call away that has come this far.
     tasks: TaskTracker,
 }
@@ -49,7 +63,8 @@ pub struct InFlight {
 impl InFlight {
     /// At most `max` calls, each of them counted on `tasks`.
     pub fn new(max: usize, tasks: TaskTracker) -> Self {
-        Self { places: Arc::new(Semaphore::new(max)), tasks }
+        let large_messages = Arc::new(Semaphore::new(LARGE_MESSAGES_MAX));
+        Self { places: Arc::new(Semaphore::new(max)), large_messages, tasks }
     }
 
     /// A place for one more, until it is dropped.
@@ -96,7 +111,7 @@ pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Ne
     // Ours counts; tonic's would answer CANCELLED.
     parts.headers.remove("grpc-timeout");
     let call = async {
-        let message = receive(body).await?;
+        let (message, _large) = receive(body, &in_flight.large_messages).await?;
         let _place = in_flight.place()?;
         Ok(next.run(Request::from_parts(parts, message)).await)
     };
@@ -105,16 +120,30 @@ pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Ne
     answered.unwrap_or(Err(Error::Deadline)).unwrap_or_else(refusal)
 }
 
-async fn receive(body: Body) -> Result<Body, Error> {
+/// Reads a whole message; with it comes a place among the large ones, if it is one.
+async fn receive(
+    mut body: Body,
+    large_messages: &Semaphore,
+) -> Result<(Body, Option<SemaphorePermit<'_>>), Error> {
     let malformed = |problem| Err(Error::Invalid(Faults::one("", problem)));
-    match Limited::new(body, MESSAGE_MAX + MESSAGE_PREFIX).collect().await.map(Collected::to_bytes)
-    {
-        Ok(body) if is_one_message(&body) => Ok(Body::from(body)),
-        Ok(_) => malformed("must be exactly one message, as long as its prefix says"),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Error::Limit { limit: "message_bytes", retry: None })
+    let mut message = BytesMut::new();
+    let mut place = None;
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else { return malformed("is not a whole message") };
+        let Ok(data) = frame.into_data() else { continue };
+        if message.len() + data.len() > MESSAGE_PREFIX + MESSAGE_MAX {
+            return Err(Error::Limit { limit: "message_bytes", retry: None });
         }
-        Err(_) => malformed("is not a whole message"),
+        message.extend_from_slice(&data);
+        if message.len() > MESSAGE_PREFIX + MESSAGE_SMALL && place.is_none() {
+            let retry = Some(LARGE_MESSAGES_RETRY);
+            let full = |_| Error::Limit { limit: "large_messages", retry };
+            place = Some(large_messages.try_acquire().map_err(full)?);
+        }
+    }
+    match is_one_message(&message) {
+        true => Ok((Body::from(message.freeze()), place)),
+        false => malformed("must be exactly one message, as long as its prefix says"),
     }
 }
 

@@ -24,6 +24,10 @@ pub use self::{games::Games, layers::InFlight};
 /// The name that health knows the contract by, beside the empty one of the whole server.
 pub const HEALTH_NAME: &str = "reversi.v1.GameService";
 
+/// Bytes of a question to health or reflection, which is a name. A longer one is refused by health with OUT_OF_RANGE, and
+/// ends a stream of reflection's.
+const QUESTION_MAX: usize = 1 << 10;
+
 /// Everything that answers on the port. `in_flight` bounds the calls of the contract that are being answered.
 ///
 /// # Errors
@@ -40,9 +44,9 @@ pub fn router(
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let routes = Routes::new(GameServiceServer::new(games))
-        .add_service(reflection().build_v1()?)
-        .add_service(reflection().build_v1alpha()?)
-        .add_service(health);
+        .add_service(reflection().build_v1()?.max_decoding_message_size(QUESTION_MAX))
+        .add_service(reflection().build_v1alpha()?.max_decoding_message_size(QUESTION_MAX))
+        .add_service(health.max_decoding_message_size(QUESTION_MAX));
     Ok(routes
         .into_axum_router()
         .layer(middleware::from_fn(layers::explain))

@@ -11,11 +11,11 @@ use crate::{events::WatchSettings, model::Lifetimes, store::StoreUrl};
 /// Backends create games and make moves, clients in any language watch them live; gRPC, gRPC-Web, health and reflection
 /// answer on one port. Without any flag it keeps its games in reversi.redb in this folder:
 ///
-///     reversid
+///   reversid
 ///
 /// Then play a game against it in another terminal:
 ///
-///     reversictl demo
+///   reversictl demo
 ///
 /// SIGTERM or ctrl-c drains: health says NOT_SERVING, watches end with SERVER_DRAINING, calls in flight finish. A second
 /// signal exits at once. Exit codes: 0 after a drain, 1 when it could not start or serve, 2 when calls were cut off by the drain

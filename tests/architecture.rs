@@ -147,8 +147,11 @@ fn one_file_turns_errors_into_statuses() {
 
 #[test]
 fn only_the_redis_store_and_the_relay_know_redis() {
-    let allowed =
-        |path: &str| path.starts_with("src/store/redis") || path.starts_with("src/events/relay");
+    // The stores' own file names the module of that name.
+    let allowed = |path: &str| {
+        path == "src/store/mod.rs"
+            || ["src/store/redis", "src/events/relay"].iter().any(|part| path.starts_with(part))
+    };
     assert_eq!(offenders(|file| file.names("redis"), allowed), [""; 0]);
 }
 

@@ -7,7 +7,7 @@ use common::*;
 use reversi_proto::v1::{self, Board, Color, GameStatus};
 use tonic::Code;
 
-on_every_store!(
+everywhere!(
     malformed_fields_are_named_all_at_once,
     rules_that_do_not_combine_are_named_all_at_once,
     unknown_enum_numbers_are_never_read_as_the_default,

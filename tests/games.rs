@@ -10,7 +10,7 @@ use reversi_proto::{
 };
 use reversi_rules::{Game, Transcript, Version};
 
-on_every_store!(
+everywhere!(
     every_variant_is_played_to_its_end_and_proved_by_its_record,
     known_games_end_as_known,
     returned_rules_are_complete_and_accepted_again,

@@ -19,7 +19,7 @@ use reversi_rules::{Color, Layout, Version};
 use reversid::{
     error::{Error, StoreError},
     events::{Hub, Watch, WatchGame, WatchSettings, Watches},
-    model::{Act, Game, GameId, Millis, Record, Stored},
+    model::{Act, GameId, Millis, Record, Stored},
     store::{Commit, Listing, Lookup, Query, Store, Swept},
     wire,
 };
@@ -45,11 +45,11 @@ impl Store for Scripted {
         self.answer.lock().expect("no test panics with it").clone()
     }
 
-    async fn create(&self, _: Game, _: Record) -> Result<Commit, StoreError> {
+    async fn create(&self, _: Arc<Stored>) -> Result<Commit, StoreError> {
         unreachable!("watchers only read")
     }
 
-    async fn commit(&self, _: Arc<Stored>, _: Game, _: Record) -> Result<Commit, StoreError> {
+    async fn commit(&self, _: Arc<Stored>, _: Arc<Stored>) -> Result<Commit, StoreError> {
         unreachable!("watchers only read")
     }
 

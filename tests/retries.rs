@@ -9,7 +9,7 @@ use reversi_proto::v1::{self, Color};
 use tokio::task::JoinSet;
 use tonic::Code;
 
-on_every_store!(
+everywhere!(
     a_repeated_creation_returns_the_first_answer_tokens_included,
     a_creation_is_repeated_also_after_the_game_was_deleted,
     a_creation_is_repeated_also_after_its_layout_is_gone,

@@ -9,7 +9,7 @@ use reversi_proto::v1::{self, Color, EndReason, ResetReason, watch_game_response
 use tokio::time::timeout;
 use tonic::{Code, Streaming};
 
-on_every_store!(
+everywhere!(
     a_watch_begins_with_the_game_and_delivers_every_change_once_and_in_order,
     a_resume_replays_exactly_what_was_missed,
     a_resume_from_revision_0_replays_the_whole_game,
@@ -20,11 +20,16 @@ on_every_store!(
     an_expired_game_ends_its_watches,
     a_latest_only_watch_skips_to_the_game_as_it_stands,
     a_stream_ends_after_its_lifetime_and_can_be_resumed,
-    more_watches_than_allowed_are_refused,
-    a_dropped_watch_makes_room_for_another,
     a_deadline_ends_a_watch,
     many_watchers_of_many_games_all_see_everything,
 );
+
+/// What a server promises of itself alone.
+mod alone {
+    use super::*;
+
+    on_every_store!(more_watches_than_allowed_are_refused, a_dropped_watch_makes_room_for_another);
+}
 
 struct Watch(Streaming<v1::WatchGameResponse>);
 

@@ -14,6 +14,7 @@ use http::HeaderName;
 use reversi_proto::{DESCRIPTORS, server::GameServiceServer};
 use tonic::service::Routes;
 use tonic_health::{
+    ServingStatus,
     pb::health_server::{Health, HealthServer},
     server::HealthReporter,
 };
@@ -65,12 +66,16 @@ pub fn cors() -> CorsLayer {
         .expose_headers(grpc.map(HeaderName::from_static))
 }
 
-/// Says whether calls are welcome, under both names.
-pub async fn report(health: &HealthReporter, serving: bool) {
-    let status = match serving {
-        true => tonic_health::ServingStatus::Serving,
-        false => tonic_health::ServingStatus::NotServing,
-    };
-    health.set_service_status("", status).await;
-    health.set_service_status(HEALTH_NAME, status).await;
+fn serving(serving: bool) -> ServingStatus {
+    if serving { ServingStatus::Serving } else { ServingStatus::NotServing }
+}
+
+/// Says whether the process lives and does not drain, under the empty name.
+pub async fn report_alive(health: &HealthReporter, alive: bool) {
+    health.set_service_status("", serving(alive)).await;
+}
+
+/// Says whether calls of the contract are welcome, under its name.
+pub async fn report_ready(health: &HealthReporter, ready: bool) {
+    health.set_service_status(HEALTH_NAME, serving(ready)).await;
 }

@@ -1,22 +1,25 @@
 //! Wires the parts and runs the process's life: build, serve, drain. Listener and shutdown are arguments, so that tests
 //! start the real thing.
 
+mod background;
 mod serve;
 
 use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use tokio::{net::TcpListener, time::timeout};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tonic_health::server::HealthReporter;
 
-use self::serve::Server;
+use self::{
+    background::{Readiness, sweep},
+    serve::Server,
+};
 use crate::{
     api::{self, Games, InFlight},
-    events::{Hub, Watches},
-    model::{Millis, jittered},
+    events::{Hub, Watches, relay},
     service::Service,
     settings::Settings,
-    store::Store,
+    store::{Store, StoreUrl},
 };
 
 /// How long connections get to close after the last call was answered.
@@ -46,7 +49,7 @@ impl App {
     ///
     /// For people: the address or the store cannot be had.
     pub async fn build(settings: Settings) -> Result<Self, String> {
-        let store = settings.store.open()?;
+        let store = settings.store.open(settings.lifetimes)?;
         let listen = settings.listen;
         let bound = async {
             let listener = TcpListener::bind(listen).await?;
@@ -74,21 +77,30 @@ impl App {
         let tasks = TaskTracker::new();
         let hub = Hub::new(store.clone(), settings.lifetimes, settings.watch_poll);
         let watches = Watches::new(hub.clone(), settings.watch, draining.clone(), tasks.clone());
-        let service = Service::new(store.clone(), hub, settings.lifetimes, tasks.clone());
+        let service = Service::new(store.clone(), hub.clone(), settings.lifetimes, tasks.clone());
         let (health, health_service) = tonic_health::server::health_reporter();
         let in_flight = InFlight::new(settings.max_in_flight, tasks.clone());
         let games = Games::new(service, watches);
         let router = api::router(games, health_service, in_flight)
             .map_err(|error| format!("the descriptors are broken: {error}"))?;
+        api::report_alive(&health, true).await;
+        let mut readiness = Readiness::new(store.clone(), health.clone());
+        readiness.check().await;
         let server = Server::start(listener, router, settings.max_connections, draining.clone());
-        let sweeping = tokio::spawn(sweep(store.clone(), settings.sweep_interval));
-        api::report(&health, true).await;
+        let mut background = JoinSet::new();
+        background.spawn(sweep(store.clone(), settings.sweep_interval));
+        background.spawn(readiness.follow());
+        if let StoreUrl::Redis(url) = settings.store {
+            background.spawn(relay(url, hub));
+        }
 
         shutdown.await;
 
+        // Above all readiness, which must not come back.
+        background.shutdown().await;
+
         let drain = drain(&health, draining, tasks);
         let drained = timeout(settings.drain_timeout, drain).await;
-        sweeping.abort();
         let _ = timeout(LINGER.min(settings.drain_timeout), server.closed()).await;
         let _ = timeout(LINGER, store.close()).await;
         Ok(if drained.is_ok() { Ended::Drained } else { Ended::CutOff })
@@ -98,31 +110,9 @@ impl App {
 /// Turns callers away and waits for what is in flight: health first, so that balancers move on; then watches end and
 /// connections take no new calls.
 async fn drain(health: &HealthReporter, draining: CancellationToken, tasks: TaskTracker) {
-    api::report(health, false).await;
+    api::report_alive(health, false).await;
+    api::report_ready(health, false).await;
     draining.cancel();
     tasks.close();
     tasks.wait().await;
-}
-
-/// Removes what has expired, now and then.
-async fn sweep(store: Arc<dyn Store>, interval: Duration) {
-    loop {
-        tokio::time::sleep(jittered(interval)).await;
-        loop {
-            match store.sweep(Millis::now()).await {
-                Ok(swept) => {
-                    if swept.removed > 0 {
-                        tracing::debug!(removed = swept.removed, "swept");
-                    }
-                    if !swept.more {
-                        break;
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "what has expired could not be removed");
-                    break;
-                }
-            }
-        }
-    }
 }

@@ -1,12 +1,12 @@
 //! The topics of the games that are watched here, and nobody else's.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::topic::{Tip, Topic};
 use crate::{
@@ -28,12 +28,15 @@ struct Shared {
     /// Held for a look-up, never across an await. A topic is made and removed under it, so that no watcher joins a
     /// topic that is going.
     topics: Mutex<HashMap<GameId, Arc<Topic>>>,
+    /// Wakes whoever follows which games are watched.
+    changed: Notify,
 }
 
 impl Hub {
     /// A hub over `store`; each topic re-reads it after `poll` at the latest.
     pub fn new(store: Arc<dyn Store>, lifetimes: Lifetimes, poll: Duration) -> Self {
-        Self { shared: Arc::new(Shared { store, lifetimes, poll, topics: Mutex::default() }) }
+        let (topics, changed) = (Mutex::default(), Notify::new());
+        Self { shared: Arc::new(Shared { store, lifetimes, poll, topics, changed }) }
     }
 
     /// Says that a game may have changed. A hint can be lost without harm. Never waits.
@@ -41,6 +44,20 @@ impl Hub {
         if let Some(topic) = self.shared.topics().get(id) {
             topic.hint();
         }
+    }
+
+    /// The games that are watched now.
+    pub fn watched(&self) -> HashSet<GameId> {
+        self.shared.topics().keys().cloned().collect()
+    }
+
+    /// Waits until other games are watched than at the last call; for one caller.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe.
+    pub async fn changed(&self) {
+        self.shared.changed.notified().await;
     }
 
     /// Begins to watch a game, as the store has it at this call or later. The topic lives as long as a receiver does.
@@ -58,6 +75,7 @@ impl Hub {
             let topic = topics.entry(id.clone()).or_insert_with(|| {
                 let topic = Arc::new(Topic::new(id.clone()));
                 tokio::spawn(drive(self.shared.clone(), topic.clone()));
+                self.shared.changed.notify_one();
                 topic
             });
             (topic.clone(), topic.subscribe())
@@ -78,6 +96,7 @@ impl Shared {
         let unwatched = topic.watchers() == 0;
         if unwatched {
             topics.remove(topic.id());
+            self.changed.notify_one();
         }
         unwatched
     }

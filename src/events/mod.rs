@@ -6,10 +6,12 @@
 
 mod cursor;
 mod hub;
+mod relay;
 mod topic;
 mod watch;
 
 pub use self::{
     hub::Hub,
+    relay::relay,
     watch::{Watch, WatchGame, WatchSettings, Watches},
 };

@@ -210,6 +210,24 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// A game that was just created, by `record`.
+    pub fn created(game: Game, record: Record) -> Self {
+        Self { game, history: vec![record] }
+    }
+
+    /// This game and one more record, with `game` as the fold.
+    pub fn followed_by(&self, game: Game, record: Record) -> Self {
+        let mut history = Vec::with_capacity(self.history.len() + 1);
+        history.extend_from_slice(&self.history);
+        history.push(record);
+        Self { game, history }
+    }
+
+    /// The record of the last commit; none in a history that nobody made.
+    pub fn last_record(&self) -> Option<&Record> {
+        self.history.last()
+    }
+
     /// The revision that a request committed, and its record.
     pub fn find(&self, tag: [u8; 6]) -> Option<(u64, &Record)> {
         (1..)

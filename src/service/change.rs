@@ -1,5 +1,7 @@
 //! Changes of a game: joining, moving, resigning, aborting, deleting.
 
+use std::sync::Arc;
+
 use reversi_rules::Color;
 
 use super::{
@@ -41,24 +43,46 @@ impl Service {
     }
 
     async fn change_attached(&self, command: &ChangeGame) -> Result<Changed, Error> {
+        let id = &command.game_id;
         let fresh = Token::random();
-        let mut stored = self.load(&command.game_id).await?;
-        // Each round but the first follows another's commit, and a game has a bounded number of those.
+        let seen = self.cache.get(id).filter(|seen| seen.game.expire_time > Millis::now());
+        let mut from_cache = seen.is_some();
+        let mut stored = match seen {
+            Some(seen) => seen,
+            None => self.load(id).await?,
+        };
+        // Each round but the first two follows another's commit, and a game has a bounded number of those.
         loop {
-            let verdict = judge(&stored, command, &fresh, self.lifetimes, Millis::now())?;
+            let verdict = judge(&stored, command, &fresh, self.lifetimes, Millis::now());
             let plan = match verdict {
-                Verdict::Done { revision } => {
+                Ok(Verdict::Commit(plan)) => *plan,
+                Ok(Verdict::Done { .. }) | Err(_) if from_cache => {
+                    from_cache = false;
+                    stored = self.load(id).await?;
+                    continue;
+                }
+                Ok(Verdict::Done { revision }) => {
                     let (game, event) = stored.at(revision, self.lifetimes)?;
                     return Ok(changed(command, &fresh, game, event));
                 }
-                Verdict::Commit(plan) => *plan,
+                Err(refused) => return Err(refused),
             };
-            match self.store.commit(stored, plan.game.clone(), plan.record).await? {
-                Commit::Done => {
-                    self.hub.hint(&command.game_id);
+            let after = Arc::new(stored.followed_by(plan.game.clone(), plan.record));
+            match self.store.commit(stored, after.clone()).await {
+                Ok(Commit::Done) => {
+                    self.cache.put(after);
+                    self.hub.hint(id);
                     return Ok(changed(command, &fresh, plan.game, plan.event));
                 }
-                Commit::Conflict(there) => stored = alive(there)?,
+                Ok(Commit::Conflict(there)) => {
+                    from_cache = false;
+                    self.cache.forget(id);
+                    stored = alive(there)?;
+                }
+                Err(error) => {
+                    self.cache.forget(id);
+                    return Err(error.into());
+                }
             }
         }
     }
@@ -85,6 +109,7 @@ impl Service {
             if !service.store.delete(&id, Millis::now().after(TOMBSTONE)).await? {
                 return Err(Error::GameNotFound);
             }
+            service.cache.forget(&id);
             service.hub.hint(&id);
             Ok(())
         })

@@ -1,12 +1,15 @@
 //! Creating games.
 
+use std::sync::Arc;
+
 use reversi_rules::{BlockedRequest, Color, Layout, Rules};
 
 use super::{Service, command::CreateGame};
 use crate::{
     error::{Error, Faults, Refusal},
     model::{
-        Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Token, command_hash, random,
+        Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Stored, Token,
+        command_hash, random,
     },
     store::{Commit, Lookup},
 };
@@ -59,8 +62,10 @@ impl Service {
         if let Some(layout) = layout {
             self.store.put_layout(layout, game.expire_time).await?;
         }
-        match self.store.create(game.clone(), record).await? {
+        let stored = Arc::new(Stored::created(game.clone(), record));
+        match self.store.create(stored.clone()).await? {
             Commit::Done => {
+                self.cache.put(stored);
                 Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner })
             }
             Commit::Conflict(there) => self

@@ -3,6 +3,7 @@
 //! Whatever changes something runs detached from its caller: a caller who hangs up, or whose deadline passes, does not
 //! cut a commit in half, and a drain waits for it.
 
+mod cache;
 mod change;
 mod command;
 mod create;
@@ -14,6 +15,7 @@ use std::{future::Future, sync::Arc};
 
 use tokio_util::task::TaskTracker;
 
+use self::cache::Cache;
 pub use self::{
     change::Changed,
     command::{Action, ChangeGame, CreateGame},
@@ -34,6 +36,7 @@ pub struct Service {
     store: Arc<dyn Store>,
     hub: Hub,
     lifetimes: Lifetimes,
+    cache: Cache,
     /// What runs detached; waited for at the end of the process.
     detached: TaskTracker,
 }
@@ -46,7 +49,7 @@ impl Service {
         lifetimes: Lifetimes,
         detached: TaskTracker,
     ) -> Self {
-        Self { store, hub, lifetimes, detached }
+        Self { store, hub, lifetimes, cache: Cache::new(), detached }
     }
 
     /// The hub that watches go to.

@@ -34,6 +34,9 @@ const FORM: u8 = 1;
 const LIVE: u8 = 1;
 const DELETED: u8 = 2;
 
+/// What every live entry begins with, and no other.
+pub const LIVE_PREFIX: [u8; 2] = [FORM, LIVE];
+
 /// Where a live entry's version ends and the length of its state is.
 const VERSION_END: usize = 2 + 16;
 
@@ -132,8 +135,8 @@ fn unversioned(bytes: &[u8]) -> Result<&[u8], StoreError> {
     }
 }
 
-/// One record, as it is appended to a game created at `create_time`.
-pub fn record_bytes(record: &Record, create_time: Millis) -> Vec<u8> {
+/// One record of a game created at `create_time`.
+fn record_bytes(record: &Record, create_time: Millis) -> Vec<u8> {
     let rules;
     let (time, act) = match &record.act {
         Act::Created(creation) => {
@@ -147,6 +150,12 @@ pub fn record_bytes(record: &Record, create_time: Millis) -> Vec<u8> {
     let mut packed = write(&body.len());
     packed.extend(body);
     packed
+}
+
+/// The record of the last commit, as it is appended.
+pub fn last_record_bytes(stored: &Stored) -> Vec<u8> {
+    let record = stored.last_record();
+    record.map(|record| record_bytes(record, stored.game.create_time)).unwrap_or_default()
 }
 
 fn creation_form<'a>(creation: &'a Creation, rules: &'a [u8]) -> CreationV1<'a> {
@@ -186,7 +195,7 @@ fn act_form(act: &Act) -> ActV1<'_> {
 /// What a live entry of this version begins with, and no other entry does.
 pub fn prefix_bytes(version: Version) -> [u8; VERSION_END] {
     let mut bytes = [0; VERSION_END];
-    bytes[..2].copy_from_slice(&[FORM, LIVE]);
+    bytes[..2].copy_from_slice(&LIVE_PREFIX);
     bytes[2..10].copy_from_slice(&version.revision.to_be_bytes());
     bytes[10..].copy_from_slice(&version.digest.to_be_bytes());
     bytes
@@ -216,7 +225,7 @@ pub fn history_bytes(entry: &[u8]) -> Result<&[u8], StoreError> {
 fn live_parts(entry: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
     let parts = entry.split_at_checked(VERSION_END).and_then(|(prefix, rest)| {
         let (length, rest) = rest.split_first()?;
-        prefix.starts_with(&[FORM, LIVE]).then(|| rest.split_at_checked((*length).into()))?
+        prefix.starts_with(&LIVE_PREFIX).then(|| rest.split_at_checked((*length).into()))?
     });
     parts.ok_or_else(|| corrupt("entry", "not a live one"))
 }

@@ -28,7 +28,7 @@ use self::{
 use super::{Commit, Listing, Lookup, Query, Store, Swept, closed};
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Millis, Record, Stored},
+    model::{GameId, Millis, Stored},
 };
 
 /// How much of the file is kept in memory.
@@ -95,17 +95,12 @@ impl Store for EmbeddedStore {
         self.read(move |view| view.lookup(&id)).await
     }
 
-    async fn create(&self, game: Game, record: Record) -> Result<Commit, StoreError> {
-        self.writer.write(move |tables| tables.create(&game, &record)).await
+    async fn create(&self, stored: Arc<Stored>) -> Result<Commit, StoreError> {
+        self.writer.write(move |tables| tables.create(&stored)).await
     }
 
-    async fn commit(
-        &self,
-        before: Arc<Stored>,
-        after: Game,
-        record: Record,
-    ) -> Result<Commit, StoreError> {
-        self.writer.write(move |tables| tables.commit(&before.game, &after, &record)).await
+    async fn commit(&self, before: Arc<Stored>, after: Arc<Stored>) -> Result<Commit, StoreError> {
+        self.writer.write(move |tables| tables.commit(&before.game, &after)).await
     }
 
     async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError> {

@@ -49,15 +49,22 @@ pub struct Listing {
     pub next: Option<Cursor>,
 }
 
-enum Facet {
+/// What a game can be found under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Facet {
+    /// Everything.
     All,
+    /// Its status.
     Status(Status),
+    /// A player id of its seats.
     Player(String),
+    /// One of its labels.
     Label(String, String),
 }
 
 impl Facet {
-    fn of(game: &Game) -> impl Iterator<Item = Self> {
+    /// All facets of a game; one player's seats may give the same one twice.
+    pub fn of(game: &Game) -> impl Iterator<Item = Self> {
         let players = game.seats.iter().map(|seat| &seat.player.player_id);
         [Self::All, Self::Status(game.table.status())]
             .into_iter()
@@ -96,10 +103,24 @@ impl Cursor {
         Self { create_time: game.create_time, id: game.id.clone() }
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    /// Bytes that are in the order of places.
+    pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = (!self.create_time.0).to_be_bytes().to_vec();
         bytes.extend(self.id.as_str().as_bytes());
         bytes
+    }
+
+    /// The place that such bytes stand for.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Corrupt`] when they stand for none.
+    pub fn read(bytes: &[u8]) -> Result<Self, StoreError> {
+        let place = bytes.split_first_chunk().and_then(|(time, id)| {
+            let create_time = Millis(!u64::from_be_bytes(*time));
+            Some(Self { create_time, id: GameId::new(std::str::from_utf8(id).ok()?) })
+        });
+        place.ok_or_else(|| StoreError::Corrupt("an index row names no game".into()))
     }
 }
 
@@ -110,7 +131,8 @@ pub fn rows_of(game: &Game) -> BTreeSet<Vec<u8>> {
 }
 
 impl Query {
-    fn facet(&self) -> Facet {
+    /// The rarest facet that every game of the listing has.
+    pub fn facet(&self) -> Facet {
         if let Some(id) = &self.player_id {
             Facet::Player(id.clone())
         } else if let Some((key, value)) = &self.label {
@@ -139,12 +161,7 @@ impl Query {
     ///
     /// [`StoreError::Corrupt`] when it is none.
     pub fn place_in(&self, row: &[u8]) -> Result<Cursor, StoreError> {
-        let place = row.get(self.facet().bytes().len()..).and_then(<[u8]>::split_first_chunk);
-        let read = place.and_then(|(time, id)| {
-            let create_time = Millis(!u64::from_be_bytes(*time));
-            Some(Cursor { create_time, id: GameId::new(std::str::from_utf8(id).ok()?) })
-        });
-        read.ok_or_else(|| StoreError::Corrupt("an index row names no game".into()))
+        Cursor::read(row.get(self.facet().bytes().len()..).unwrap_or_default())
     }
 
     /// Whether `game` belongs in the listing.

@@ -11,7 +11,7 @@ use reversi_rules::Layout;
 use super::{Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed, listing::rows_of};
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Millis, Record, Stored},
+    model::{GameId, Millis, Record, Stored},
 };
 
 /// Games in memory, gone with the process.
@@ -100,36 +100,27 @@ impl Store for MemoryStore {
         Ok(self.state()?.games.get(id).map_or(Lookup::Missing, Slot::lookup))
     }
 
-    async fn create(&self, game: Game, record: Record) -> Result<Commit, StoreError> {
+    async fn create(&self, stored: Arc<Stored>) -> Result<Commit, StoreError> {
         let mut state = self.state()?;
-        if let Some(slot) = state.games.get(&game.id) {
+        let id = stored.game.id.clone();
+        if let Some(slot) = state.games.get(&id) {
             return Ok(Commit::Conflict(slot.lookup()));
         }
-        let id = game.id.clone();
-        let stored = Stored { game, history: vec![record] };
-        state.replace(&id, Some(Slot::Live(Arc::new(stored))));
+        state.replace(&id, Some(Slot::Live(stored)));
         Ok(Commit::Done)
     }
 
-    async fn commit(
-        &self,
-        before: Arc<Stored>,
-        after: Game,
-        record: Record,
-    ) -> Result<Commit, StoreError> {
+    async fn commit(&self, before: Arc<Stored>, after: Arc<Stored>) -> Result<Commit, StoreError> {
         let mut state = self.state()?;
-        let mut stored = match state.games.get(&after.id) {
-            Some(Slot::Live(stored)) if stored.game.version() == before.game.version() => {
-                stored.as_ref().clone()
+        let id = after.game.id.clone();
+        match state.games.get(&id) {
+            Some(Slot::Live(there)) if there.game.version() == before.game.version() => {
+                state.replace(&id, Some(Slot::Live(after)));
+                Ok(Commit::Done)
             }
-            Some(slot) => return Ok(Commit::Conflict(slot.lookup())),
-            None => return Ok(Commit::Conflict(Lookup::Missing)),
-        };
-        let id = after.id.clone();
-        stored.game = after;
-        stored.history.push(record);
-        state.replace(&id, Some(Slot::Live(Arc::new(stored))));
-        Ok(Commit::Done)
+            Some(slot) => Ok(Commit::Conflict(slot.lookup())),
+            None => Ok(Commit::Conflict(Lookup::Missing)),
+        }
     }
 
     async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError> {

@@ -9,8 +9,9 @@ mod codec;
 mod embedded;
 mod listing;
 mod memory;
+pub mod redis;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use reversi_rules::Layout;
@@ -19,10 +20,11 @@ pub use self::{
     embedded::EmbeddedStore,
     listing::{Cursor, Listing, Query},
     memory::MemoryStore,
+    redis::{RedisStore, RedisUrl},
 };
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Millis, Record, Stored},
+    model::{GameId, Lifetimes, Millis, Record, Stored},
 };
 
 /// What is under a game's id.
@@ -65,15 +67,10 @@ pub trait Store: Send + Sync + 'static {
     async fn load(&self, id: &GameId) -> Result<Lookup, StoreError>;
 
     /// Puts a new game, at revision 1, under its id; conflicts with anything that is there, a tombstone included.
-    async fn create(&self, game: Game, record: Record) -> Result<Commit, StoreError>;
+    async fn create(&self, stored: Arc<Stored>) -> Result<Commit, StoreError>;
 
-    /// Appends `record` to `before`, with `after` as the fold, if the version is still that of `before`.
-    async fn commit(
-        &self,
-        before: Arc<Stored>,
-        after: Game,
-        record: Record,
-    ) -> Result<Commit, StoreError>;
+    /// Replaces `before` by `after`, which has one more record, if the version is still that of `before`.
+    async fn commit(&self, before: Arc<Stored>, after: Arc<Stored>) -> Result<Commit, StoreError>;
 
     /// Replaces a game by a tombstone that keeps its creation, if a request made it, until `until`. Answers whether a
     /// game was there.
@@ -92,6 +89,11 @@ pub trait Store: Send + Sync + 'static {
     /// Removes what has expired by `now`, a bounded number of entries.
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError>;
 
+    /// Whether the store can do its part now.
+    async fn ready(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Finishes what was asked and lets go of the store; everything asked later answers `Unavailable`.
     async fn close(&self);
 }
@@ -103,13 +105,15 @@ fn closed() -> StoreError {
     StoreError::Unavailable("it is closed".into())
 }
 
-/// Which store, as `--store` names it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which store, as `--store` names it. Shown without any password.
+#[derive(Clone)]
 pub enum StoreUrl {
     /// `memory:`
     Memory,
     /// `file:PATH`
     File(PathBuf),
+    /// `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`
+    Redis(RedisUrl),
 }
 
 impl StoreUrl {
@@ -123,31 +127,41 @@ impl StoreUrl {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("file", "")) => Err("file: needs a path, such as file:reversi.redb".into()),
             Some(("file", path)) => Ok(Self::File(path.into())),
-            _ => Err(format!(
-                "{} is no store: use memory: or file:PATH",
-                url.chars().take(100).collect::<String>().escape_debug()
+            Some(("redis", _)) => RedisUrl::parse(url).map(Self::Redis),
+            // No more of it is told back than the scheme: there may be a password in it.
+            other => Err(format!(
+                "{:?} is no store: use memory:, file:PATH or redis://HOST:PORT",
+                other.map_or(url, |(scheme, _)| scheme).chars().take(40).collect::<String>()
             )),
         }
     }
 
-    /// Opens the store; a file is made if it is not there.
+    /// Opens the store. A file is made if it is not there; Redis is connected to when it is first used.
     ///
     /// # Errors
     ///
     /// Why it could not be opened, for people: another process has it, its form is newer than this program.
-    pub fn open(&self) -> Result<Arc<dyn Store>, String> {
+    pub fn open(&self, lifetimes: Lifetimes) -> Result<Arc<dyn Store>, String> {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::default()),
             Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
+            Self::Redis(url) => Arc::new(RedisStore::new(url, lifetimes)),
         })
     }
 }
 
-impl std::fmt::Display for StoreUrl {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("memory:"),
             Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Redis(url) => fmt::Display::fmt(url, f),
         }
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

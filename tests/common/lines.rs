@@ -142,7 +142,7 @@ impl Line {
     /// Creates the game, which has one record, in `store`.
     pub async fn put(&self, store: &Arc<dyn Store>) -> Commit {
         assert_eq!(self.version().revision, 1, "only a new game is put");
-        store.create(self.game().clone(), self.last()).await.expect("the store answers")
+        store.create(self.0.clone()).await.expect("the store answers")
     }
 
     /// Creates it, and it was not there.
@@ -152,7 +152,7 @@ impl Line {
 
     /// Commits the last record of this line, on what is before it.
     pub async fn commit_on(&self, before: &Self, store: &Arc<dyn Store>) -> Commit {
-        let commit = store.commit(before.0.clone(), self.game().clone(), self.last());
+        let commit = store.commit(before.0.clone(), self.0.clone());
         commit.await.expect("the store answers")
     }
 

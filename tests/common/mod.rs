@@ -6,8 +6,9 @@ pub mod junk;
 pub mod lines;
 pub mod process;
 pub mod raw;
+pub mod redis;
 
-use std::{collections::HashMap, net::SocketAddr, path::Path, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, time::Duration};
 
 use clap::Parser as _;
 use reversi_proto::v1::{self, game_service_client::GameServiceClient};
@@ -20,49 +21,111 @@ use tokio::{sync::oneshot, task::JoinHandle, time::timeout};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt as _;
 
+use self::redis::RedisServer;
+
 pub type Client = GameServiceClient<Channel>;
 
 /// No condition that a test waits for takes longer, unless it is broken.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The stores that every promise holds on.
-#[derive(Clone, Copy, Debug)]
+/// What every promise holds on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
     Memory,
     File,
+    /// One server over Redis.
+    Redis,
+    /// Two servers over one Redis; a client's calls and watches go to either.
+    Replicas,
+}
+
+/// What a store lives in, until it is dropped.
+pub struct Home {
+    pub url: String,
+    pub redis: Option<RedisServer>,
+    pub folder: TempDir,
 }
 
 impl StoreKind {
-    /// The URL of such a store, with what it keeps in `folder`.
-    pub fn url(self, folder: &Path) -> String {
-        match self {
-            Self::Memory => "memory:".to_owned(),
-            Self::File => format!("file:{}", folder.join("games.redb").display()),
-        }
+    /// A new and empty place for such a store.
+    pub fn home(self) -> Home {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let redis = matches!(self, Self::Redis | Self::Replicas)
+            .then(|| RedisServer::start(folder.path(), &[]));
+        let url = match (self, &redis) {
+            (_, Some(redis)) => redis.url(),
+            (Self::File, None) => format!("file:{}", folder.path().join("games.redb").display()),
+            (_, None) => "memory:".to_owned(),
+        };
+        Home { url, redis, folder }
     }
 }
 
-/// Makes a test of each named `async fn(StoreKind)` on every store.
+/// Makes a test of each named `async fn(StoreKind)` on one of the stores.
 #[macro_export]
-macro_rules! on_every_store {
-    ($($name:ident),* $(,)?) => {
-        mod memory {
+macro_rules! on_store {
+    ($module:ident, $kind:ident, $($name:ident),* $(,)?) => {
+        mod $module {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() { super::$name($crate::common::StoreKind::Memory).await; })*
-        }
-        mod file {
-            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() { super::$name($crate::common::StoreKind::File).await; })*
+            async fn $name() { super::$name($crate::common::StoreKind::$kind).await; })*
         }
     };
 }
 
-/// A running server.
+/// Makes a test of each on the stores that expire by the clock that they are given. Redis has its own.
+#[macro_export]
+macro_rules! on_every_local_store {
+    ($($name:ident),* $(,)?) => {
+        $crate::on_store!(memory, Memory, $($name),*);
+        $crate::on_store!(file, File, $($name),*);
+    };
+}
+
+/// Makes a test of each on every store with one server: for what a server promises of itself alone.
+#[macro_export]
+macro_rules! on_every_store {
+    ($($name:ident),* $(,)?) => {
+        $crate::on_store!(memory, Memory, $($name),*);
+        $crate::on_store!(file, File, $($name),*);
+        $crate::on_store!(redis, Redis, $($name),*);
+    };
+}
+
+/// Makes a test of each on every store, and on two servers over one Redis.
+#[macro_export]
+macro_rules! everywhere {
+    ($($name:ident),* $(,)?) => {
+        $crate::on_every_store!($($name),*);
+        $crate::on_store!(replicas, Replicas, $($name),*);
+    };
+}
+
+/// A running server, or two replicas.
 pub struct TestServer {
+    /// Of the first, or only, server.
     pub address: SocketAddr,
+    servers: Vec<Running>,
+    pub home: Home,
+}
+
+struct Running {
+    address: SocketAddr,
     shutdown: Option<oneshot::Sender<()>>,
     run: JoinHandle<Result<Ended, String>>,
-    _folder: TempDir,
+}
+
+impl Running {
+    async fn start(url: &str, flags: &[&str]) -> Self {
+        let base = ["--listen", "127.0.0.1:0", "--store", url];
+        let settings = settings(&[&base, flags].concat());
+        let app = App::build(settings).await.expect("the server is built");
+        let address = app.address();
+        let (shutdown, asked) = oneshot::channel::<()>();
+        let run = tokio::spawn(app.run(async move {
+            let _ = asked.await;
+        }));
+        Self { address, shutdown: Some(shutdown), run }
+    }
 }
 
 pub fn settings(arguments: &[&str]) -> Settings {
@@ -77,38 +140,53 @@ impl TestServer {
 
     /// With more flags.
     pub async fn with(store: StoreKind, flags: &[&str]) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let url = store.url(folder.path());
-        let base = ["--listen", "127.0.0.1:0", "--store", &url];
-        let settings = settings(&[&base, flags].concat());
-        let app = App::build(settings).await.expect("the server is built");
-        let address = app.address();
-        let (shutdown, asked) = oneshot::channel::<()>();
-        let run = tokio::spawn(app.run(async move {
-            let _ = asked.await;
-        }));
-        Self { address, shutdown: Some(shutdown), run, _folder: folder }
+        let home = store.home();
+        let mut servers = vec![Running::start(&home.url, flags).await];
+        if store == StoreKind::Replicas {
+            servers.push(Running::start(&home.url, flags).await);
+        }
+        Self { address: servers[0].address, servers, home }
     }
 
+    /// A client of the server, or one whose calls go to either replica.
     pub async fn client(&self) -> Client {
-        let channel = Channel::from_shared(format!("http://{}", self.address))
-            .expect("an address")
-            .connect()
-            .await
-            .expect("the server accepts");
-        Client::new(channel)
+        if let [only] = &self.servers[..] {
+            return client_of(only.address).await;
+        }
+        let endpoints = self.servers.iter().map(|server| {
+            Channel::from_shared(format!("http://{}", server.address)).expect("an address")
+        });
+        Client::new(Channel::balance_list(endpoints))
     }
 
-    /// Asks the server to drain.
+    /// A client of each server.
+    pub async fn clients(&self) -> Vec<Client> {
+        let mut clients = Vec::new();
+        for server in &self.servers {
+            clients.push(client_of(server.address).await);
+        }
+        clients
+    }
+
+    /// Asks every server to drain.
     pub fn begin_shutdown(&mut self) {
-        self.shutdown.take().expect("asked once").send(()).expect("the server runs");
+        for server in &mut self.servers {
+            let shutdown = server.shutdown.take().expect("asked once");
+            shutdown.send(()).expect("the server runs");
+        }
     }
 
-    /// Waits for its end.
-    pub async fn ended(self) -> Ended {
-        let ended = timeout(PATIENCE, self.run).await.expect("the server ends in time");
+    /// Waits for the end of the first, or only, server.
+    pub async fn ended(mut self) -> Ended {
+        let ended = timeout(PATIENCE, self.servers.remove(0).run).await;
+        let ended = ended.expect("the server ends in time");
         ended.expect("the server does not panic").expect("the server serves")
     }
+}
+
+pub async fn client_of(address: SocketAddr) -> Client {
+    let channel = Channel::from_shared(format!("http://{address}")).expect("an address");
+    Client::new(channel.connect().await.expect("the server accepts"))
 }
 
 /// A game with every seat claimed at creation, and the rights to it.

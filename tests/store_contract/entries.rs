@@ -1,12 +1,12 @@
 //! Creating, loading, appending and deleting one game.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use reversi_rules::{Board, Color, Layout, Setup};
 use reversid::{
     error::StoreError,
     model::{Act, GameId, Millis, Player, Record},
-    store::{Commit, Lookup, Query, Store},
+    store::{Commit, Lookup, Query},
 };
 
 use crate::{
@@ -104,14 +104,14 @@ async fn everything_in_a_record_comes_back(kind: StoreKind) {
     creation.seats =
         vec![Some((strange.clone(), token(0))), None, None, Some((player(""), token(255)))];
     creation.labels = labels.map(|(key, value)| (key.into(), value.into())).into();
-    let mut line = Line::create_at(creation, Millis(1), Some(mark(0)));
+    let mut line = Line::create_at(creation, START, Some(mark(0)));
     line.put_new(&store).await;
     line.assert_in(&store).await;
 
     let claim =
         |color, seed| Act::SeatClaimed { color, player: strange.clone(), token: token(seed) };
     let steps = [
-        (Millis(1), Some(mark(1)), claim(Color::Red, 3)),
+        (START, Some(mark(1)), claim(Color::Red, 3)),
         (Millis(u64::MAX / 2), None, claim(Color::White, 4)),
         (Millis(u64::MAX / 2 + 1), Some(mark(255)), Act::Resigned { color: Color::White }),
     ];
@@ -189,17 +189,16 @@ async fn ids_are_told_apart_whatever_their_bytes(kind: StoreKind) {
 }
 
 async fn a_closed_store_answers_nothing(kind: StoreKind) {
-    let store: Arc<dyn Store> = open(kind).store;
+    let store = open(kind);
     let line = Line::create(creation("game"));
     let next = line.played(0);
     line.put_new(&store).await;
     store.close().await;
-    let record = next.0.history[1].clone();
     let layout: Layout = layout(1);
     let answers = [
         store.load(line.id()).await.err(),
-        store.create(line.game().clone(), line.0.history[0].clone()).await.err(),
-        store.commit(line.0.clone(), next.game().clone(), record).await.err(),
+        store.create(line.0.clone()).await.err(),
+        store.commit(line.0.clone(), next.0.clone()).await.err(),
         store.delete(line.id(), START).await.err(),
         store.list(&Query { limit: 1, ..Query::default() }).await.err(),
         store.put_layout(layout, START).await.err(),

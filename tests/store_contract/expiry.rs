@@ -9,10 +9,10 @@ use reversid::{
 
 use crate::{
     common::{StoreKind, lines::*},
-    on_every_store, open,
+    on_every_local_store, open,
 };
 
-on_every_store!(
+on_every_local_store!(
     a_sweep_removes_exactly_what_is_due,
     every_commit_moves_the_expiry,
     a_tombstone_goes_when_it_is_due_and_not_with_the_game,

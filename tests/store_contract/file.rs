@@ -33,11 +33,11 @@ impl File {
     /// Closes the store that was opened on it.
     async fn of(opened: crate::Opened) -> Self {
         opened.store.close().await;
-        Self { path: opened.folder.path().join("games.redb"), _folder: opened.folder }
+        Self { path: opened.home.folder.path().join("games.redb"), _folder: opened.home.folder }
     }
 
     fn open(&self) -> Result<Arc<dyn Store>, String> {
-        StoreUrl::File(self.path.clone()).open()
+        StoreUrl::File(self.path.clone()).open(LIFETIMES)
     }
 
     fn database(&self) -> Database {
@@ -107,8 +107,8 @@ async fn a_file_that_is_opened_again_has_everything() {
 #[tokio::test]
 async fn a_file_has_one_owner() {
     let store = open(StoreKind::File);
-    let path = store.folder.path().join("games.redb");
-    let refused = StoreUrl::File(path.clone()).open().err().expect("it is in use");
+    let path = store.home.folder.path().join("games.redb");
+    let refused = StoreUrl::File(path.clone()).open(LIFETIMES).err().expect("it is in use");
     assert!(refused.contains("in use by another process"), "{refused}");
     assert!(refused.contains(&path.display().to_string()), "{refused}");
     File::of(store).await.open().expect("a closed store lets go of its file");

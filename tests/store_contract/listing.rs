@@ -85,9 +85,10 @@ async fn some_games(store: &Arc<dyn Store>) -> Vec<Line> {
 
 async fn games_are_listed_newest_first_then_by_id(kind: StoreKind) {
     let store = open(kind);
-    let times = [0, 1, 255, 256, u64::from(u32::MAX), 1 << 40, u64::MAX];
+    let later = [0, 1, 255, 256, u64::from(u32::MAX), 1 << 40];
+    let times = later.map(|later| START.0 + later).into_iter().chain([u64::MAX]);
     let mut lines = Vec::new();
-    for time in times.into_iter().rev().chain(times) {
+    for time in times.clone().rev().chain(times) {
         let id = format!("game {}", lines.len() * 5 % 14);
         lines.push(Line::create_at(creation(&id), Millis(time), None));
     }

@@ -12,21 +12,20 @@ mod races;
 
 use std::{ops::Deref, sync::Arc};
 
-use common::StoreKind;
+use common::{Home, StoreKind, lines::LIFETIMES};
 use reversid::store::{Store, StoreUrl};
-use tempfile::TempDir;
 
 /// An open store, and what it lives in.
 struct Opened {
     store: Arc<dyn Store>,
-    folder: TempDir,
+    home: Home,
 }
 
 /// An empty store of this kind.
 fn open(kind: StoreKind) -> Opened {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let url = StoreUrl::parse(&kind.url(folder.path())).expect("a store's URL");
-    Opened { store: url.open().expect("the store opens"), folder }
+    let home = kind.home();
+    let url = StoreUrl::parse(&home.url).expect("a store's URL");
+    Opened { store: url.open(LIFETIMES).expect("the store opens"), home }
 }
 
 impl Deref for Opened {

@@ -135,13 +135,12 @@ async fn a_write_whose_caller_left_happened_wholly_or_not_at_all(kind: StoreKind
         let start = Line::create(open_creation(&format!("game {number}")));
         let joined = start.claimed(Color::White, "late");
         start.put_new(&store).await;
-        let record = joined.0.history[1].clone();
-        leave(store.commit(start.0.clone(), joined.game().clone(), record));
+        leave(store.commit(start.0.clone(), joined.0.clone()));
         lines.push((start, joined));
     }
     for number in 0..20 {
         let line = Line::create(creation(&format!("created {number}")));
-        leave(store.create(line.game().clone(), line.0.history[0].clone()));
+        leave(store.create(line.0.clone()));
         leave(store.delete(line.id(), START));
     }
     // What was asked before this has happened by now, or never will.

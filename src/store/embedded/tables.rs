@@ -8,7 +8,7 @@ use reversi_rules::Layout;
 
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Millis, Record},
+    model::{Game, GameId, Millis, Stored},
     store::{Commit, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, listing::rows_of},
 };
 
@@ -146,33 +146,28 @@ impl<'a> Tables<'a> {
         self.failed
     }
 
-    pub fn create(&mut self, game: &Game, record: &Record) -> Result<Commit, StoreError> {
-        match lookup(&self.games, game.id.as_str())? {
+    pub fn create(&mut self, stored: &Stored) -> Result<Commit, StoreError> {
+        let id = stored.game.id.as_str();
+        match lookup(&self.games, id)? {
             Lookup::Missing => {}
             there @ (Lookup::Found(_) | Lookup::Deleted(_)) => return Ok(Commit::Conflict(there)),
         }
-        let entry =
-            [codec::head_bytes(game), codec::record_bytes(record, game.create_time)].concat();
-        let after = Some((Kept::live(game), entry.as_slice()));
-        self.writing(|tables| tables.replace(game.id.as_str(), None, after))?;
+        let entry = [codec::head_bytes(&stored.game), codec::last_record_bytes(stored)].concat();
+        let kept = Some((Kept::live(&stored.game), entry.as_slice()));
+        self.writing(|tables| tables.replace(id, None, kept))?;
         Ok(Commit::Done)
     }
 
-    pub fn commit(
-        &mut self,
-        before: &Game,
-        after: &Game,
-        record: &Record,
-    ) -> Result<Commit, StoreError> {
-        let id = after.id.as_str();
+    pub fn commit(&mut self, before: &Game, after: &Stored) -> Result<Commit, StoreError> {
+        let id = after.game.id.as_str();
         let Some(old) = self.entry(id)? else { return Ok(Commit::Conflict(Lookup::Missing)) };
         if !old.starts_with(&codec::prefix_bytes(before.version())) {
             return Ok(Commit::Conflict(codec::read_entry(&old)?));
         }
+        let head = codec::head_bytes(&after.game);
         let history = codec::history_bytes(&old)?;
-        let record = codec::record_bytes(record, after.create_time);
-        let entry = [codec::head_bytes(after).as_slice(), history, &record].concat();
-        let kept = Some((Kept::live(after), entry.as_slice()));
+        let entry = [&head, history, &codec::last_record_bytes(after)].concat();
+        let kept = Some((Kept::live(&after.game), entry.as_slice()));
         self.writing(|tables| tables.replace(id, Some(Kept::live(before)), kept))?;
         Ok(Commit::Done)
     }

@@ -114,3 +114,41 @@ fn commit(database: &Database, batch: impl Iterator<Item = Write>) {
         answer(ended.clone());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::{sync::oneshot, task::JoinSet};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_a_write_at_once_and_does_the_others() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let database = Database::create(folder.path().join("games.redb")).expect("a store");
+        let writer = Arc::new(Writer::start(Arc::new(database)).expect("a thread"));
+        let mut writes = JoinSet::new();
+        let (begun, begins) = oneshot::channel();
+        let (release, released) = oneshot::channel::<()>();
+        let first = writer.clone();
+        writes.spawn(async move {
+            let write = |_: &mut Tables| {
+                begun.send(()).expect("the test waits for it");
+                released.blocking_recv().expect("the test releases it");
+                Ok(())
+            };
+            first.write(write).await
+        });
+        begins.await.expect("the thread takes the first write");
+        for _ in 0..=QUEUE_MAX {
+            let writer = writer.clone();
+            writes.spawn(async move { writer.write(|_| Ok(())).await });
+        }
+        // The thread is held up, so nothing but a refusal can be an answer.
+        let refused = writes.join_next().await.expect("a write").expect("no panic");
+        assert!(matches!(refused, Err(StoreError::QueueFull)), "{refused:?}");
+        release.send(()).expect("the thread waits");
+        let ended = writes.join_all().await;
+        assert_eq!(ended.len(), 1 + QUEUE_MAX);
+        assert!(ended.iter().all(Result::is_ok));
+    }
+}

@@ -1,0 +1,100 @@
+//! Hints from other replicas: a subscription for each game that is watched here, and no other, on the channel that commits
+//! signal. A hint can be lost without harm, so nothing here is retried harder than once a second.
+
+use std::{collections::HashSet, convert::Infallible, time::Duration};
+
+use redis::{
+    Client, FromRedisValue as _, PushInfo, PushKind, RedisError, RedisResult,
+    aio::ConnectionManager,
+};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::Hub;
+use crate::{
+    model::GameId,
+    store::redis::{RedisUrl, channel, channel_game, config},
+};
+
+/// How often the connection is tried and the subscriptions are compared with what is watched, without being asked.
+const TICK: Duration = Duration::from_secs(1);
+
+/// After how many unanswered tries another connection is made.
+const SILENT_MAX: u32 = 2;
+
+/// Relays hints to `hub`, for as long as it runs.
+pub async fn relay(url: RedisUrl, hub: Hub) {
+    let mut tick = interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let connected = connect(url.client(), hub.clone());
+        match connected {
+            Ok(connection) => follow(connection, &hub, &mut tick).await,
+            Err(error) => tracing::warn!(%error, "no hints come from other replicas"),
+        }
+        tick.tick().await;
+    }
+}
+
+/// A connection that hands every message to `hub`, and subscribes again by itself when it was lost.
+fn connect(client: Client, hub: Hub) -> RedisResult<ConnectionManager> {
+    let heed = move |push: PushInfo| -> Result<(), Infallible> {
+        // What happened before a subscription stood is not told: look once it does.
+        if matches!(push.kind, PushKind::SMessage | PushKind::SSubscribe)
+            && let Some(name) = push.data.into_iter().next()
+            && let Ok(name) = Vec::<u8>::from_redis_value(name)
+            && let Some(id) = channel_game(&name)
+        {
+            hub.hint(&id);
+        }
+        Ok(())
+    };
+    let config = config().set_push_sender(heed).set_automatic_resubscription();
+    ConnectionManager::new_lazy_with_config(client, config)
+}
+
+/// Keeps the subscriptions to what is watched, until the connection seems to lead nowhere.
+async fn follow(mut connection: ConnectionManager, hub: &Hub, tick: &mut tokio::time::Interval) {
+    let mut subscribed = HashSet::new();
+    let mut silent = 0;
+    while silent < SILENT_MAX {
+        let tried = tokio::select! {
+            () = hub.changed() => adjust(&mut connection, hub, &mut subscribed).await,
+            _ = tick.tick() => {
+                let ping = redis::cmd("PING").exec_async(&mut connection).await;
+                match ping {
+                    Ok(()) => adjust(&mut connection, hub, &mut subscribed).await,
+                    error => error,
+                }
+            }
+        };
+        silent = match tried {
+            Err(error) if error.is_timeout() => silent + 1,
+            Err(error) => {
+                log(&error);
+                silent
+            }
+            Ok(()) => 0,
+        };
+    }
+}
+
+fn log(error: &RedisError) {
+    tracing::debug!(%error, "hints from other replicas are interrupted");
+}
+
+async fn adjust(
+    connection: &mut ConnectionManager,
+    hub: &Hub,
+    subscribed: &mut HashSet<GameId>,
+) -> RedisResult<()> {
+    let watched = hub.watched();
+    for id in watched.difference(&subscribed.clone()) {
+        redis::cmd("SSUBSCRIBE").arg(channel(id)).exec_async(connection).await?;
+        subscribed.insert(id.clone());
+    }
+    for id in subscribed.clone().difference(&watched) {
+        redis::cmd("SUNSUBSCRIBE").arg(channel(id)).exec_async(connection).await?;
+        subscribed.remove(id);
+    }
+    Ok(())
+}

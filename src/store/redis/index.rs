@@ -1,0 +1,165 @@
+//! The index rows of games in sorted sets, by which they are listed.
+//!
+//! The rows only ever list too much: they are added before the commit that needs them, the ones that it makes stale are
+//! removed after it, and whoever reads a row looks at its game before believing it. All scores are 0, so that a set is
+//! ordered by its members, which are places.
+//!
+//! A set expires a while after the last game that a row of it may stand for, so that nothing is left behind. To keep that
+//! from costing every commit, a game prolongs its sets once a period only, by more than the period.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use redis::{Pipeline, RedisResult, aio::ConnectionManager};
+
+use super::{expiry, keys};
+use crate::{
+    model::{Game, Lifetimes, Millis, Stored},
+    store::{
+        Listing, Lookup, Query, codec,
+        listing::{Cursor, Facet, SCAN_MAX},
+    },
+};
+
+/// The rows that a game has, and until when their sets are wanted.
+#[derive(Debug)]
+pub struct Rows {
+    keys: BTreeSet<String>,
+    place: Vec<u8>,
+    until: Millis,
+}
+
+/// How long a prolonging lasts, beyond the game's own expiry.
+fn period(lifetimes: Lifetimes) -> Duration {
+    (lifetimes.idle / 2).max(Duration::from_millis(1))
+}
+
+impl Rows {
+    /// All rows of a game.
+    pub fn of(game: &Game, lifetimes: Lifetimes) -> Self {
+        Self {
+            keys: Facet::of(game).filter_map(|facet| keys::row(&facet, &game.id)).collect(),
+            place: Cursor::of(game).bytes(),
+            until: game.expire_time.after(period(lifetimes)),
+        }
+    }
+
+    /// Whether a commit has to touch the rows, and which become stale by it.
+    pub fn changed(before: &Game, after: &Game, lifetimes: Lifetimes) -> Option<(Self, Self)> {
+        let (mut old, new) = (Self::of(before, lifetimes), Self::of(after, lifetimes));
+        let turn = |time: Millis| u128::from(time.0) / period(lifetimes).as_millis().max(1);
+        let same = old.keys == new.keys && turn(before.update_time) == turn(after.update_time);
+        old.keys.retain(|key| !new.keys.contains(key));
+        (!same).then_some((old, new))
+    }
+
+    /// Adds the rows.
+    pub fn add(&self, pipeline: &mut Pipeline) {
+        for key in &self.keys {
+            pipeline.zadd(key, &self.place, 0).ignore();
+            // GT never sets a first expiry, NX sets no later one.
+            for condition in ["NX", "GT"] {
+                let command = pipeline.cmd("PEXPIREAT").arg(key).arg(expiry(self.until));
+                command.arg(condition).ignore();
+            }
+        }
+    }
+
+    /// Removes the rows.
+    pub fn remove(&self, pipeline: &mut Pipeline) {
+        for key in &self.keys {
+            pipeline.zrem(key, &self.place).ignore();
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Whether the set under `key` should have a row of this game.
+    pub fn contains(&self, key: &str) -> bool {
+        self.keys.contains(key)
+    }
+}
+
+/// A page of games.
+pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisResult<Listing> {
+    let sets = keys::rows(&query.facet());
+    let mut after = query.after.as_ref().map(Cursor::bytes);
+    let mut found = Vec::new();
+    let mut matching = 0;
+    while matching <= query.limit && found.len() <= SCAN_MAX {
+        let places = next_places(connection, &sets, after.as_deref(), query.limit + 1).await?;
+        let Some(last) = places.last() else { break };
+        after = Some(last.clone());
+        let mut games = games_at(connection, &places).await?;
+        for place in places {
+            // A row that names nothing is passed over here, and the sweep removes it.
+            let Ok(cursor) = Cursor::read(&place) else { continue };
+            let stored = games.remove(&place);
+            matching += usize::from(stored.as_ref().is_some_and(|it| query.matches(&it.game)));
+            found.push((cursor, stored));
+        }
+    }
+    Ok(query.page(found.into_iter().map(Ok)).unwrap_or_default())
+}
+
+/// The next places over all `sets`, in order, once each; none only at the end.
+async fn next_places(
+    connection: &mut ConnectionManager,
+    sets: &[String],
+    after: Option<&[u8]>,
+    count: usize,
+) -> RedisResult<Vec<Vec<u8>>> {
+    let start = after.map_or(b"-".to_vec(), |after| [b"(", after].concat());
+    let mut pipeline = redis::pipe();
+    for set in sets {
+        pipeline.zrangebylex_limit(set, &start, "+", 0, count as isize);
+    }
+    let parts: Vec<Vec<Vec<u8>>> = pipeline.query_async(connection).await?;
+    // Beyond the last place of a part that was cut off, that set may have places that are not here.
+    let horizon = parts
+        .iter()
+        .filter(|part| part.len() == count)
+        .filter_map(|part| part.last())
+        .min()
+        .cloned();
+    let places: BTreeSet<Vec<u8>> = parts.into_iter().flatten().collect();
+    Ok(match horizon {
+        Some(horizon) => places.into_iter().take_while(|place| *place <= horizon).collect(),
+        None => places.into_iter().collect(),
+    })
+}
+
+/// The games that places stand for, as far as they are there, were created then, and can be read.
+pub async fn games_at(
+    connection: &mut ConnectionManager,
+    places: &[Vec<u8>],
+) -> RedisResult<HashMap<Vec<u8>, Arc<Stored>>> {
+    let mut pipeline = redis::pipe();
+    for place in places {
+        match Cursor::read(place) {
+            Ok(cursor) => pipeline.get(keys::game(&cursor.id)),
+            Err(_) => pipeline.get(""),
+        };
+    }
+    let entries: Vec<Option<Vec<u8>>> = pipeline.query_async(connection).await?;
+    let games = places.iter().zip(entries).filter_map(|(place, entry)| {
+        match entry.as_deref().map(codec::read_entry)? {
+            // Of racing creations under one request each leaves a row with its own time, and one game is there.
+            Ok(Lookup::Found(stored)) if Cursor::of(&stored.game).bytes() == *place => {
+                Some((place.clone(), stored))
+            }
+            Ok(Lookup::Found(_) | Lookup::Deleted(_) | Lookup::Missing) => None,
+            Err(error) => {
+                tracing::error!(%error, "a listed game cannot be read");
+                None
+            }
+        }
+    });
+    Ok(games.collect())
+}

@@ -11,14 +11,19 @@ from generate import REPOSITORY
 from reversi_client import connect
 from server import Server
 
+# As the Rust tests build it, so that nothing is built a second time with other features.
+BUILD = "cargo test --workspace --locked --no-run --test architecture --message-format=json"
+
 
 @pytest.fixture(scope="session")
 def reversid() -> Path:
-    """The server's binary, as cargo builds it."""
-    command = ["cargo", "build", "--locked", "--bin", "reversid", "--message-format=json"]
-    built = subprocess.run(command, cwd=REPOSITORY, stdout=subprocess.PIPE, check=True)
-    messages = map(json.loads, built.stdout.splitlines())
-    return next(Path(m["executable"]) for m in messages if m.get("executable"))
+    """The server's binary."""
+    built = subprocess.run(BUILD.split(), cwd=REPOSITORY, stdout=subprocess.PIPE, check=True)
+    artifacts = map(json.loads, built.stdout.splitlines())
+    executables = (
+        Path(artifact["executable"]) for artifact in artifacts if artifact.get("executable")
+    )
+    return next(path for path in executables if path.name == "reversid")
 
 
 @pytest.fixture(scope="session", params=["memory", "file"])

@@ -16,6 +16,10 @@ use crate::{
 /// How many rows one page looks at, so that a filter that matches almost nothing cannot hold the store.
 pub const SCAN_MAX: usize = 2_000;
 
+/// Bytes of labels after which a page ends, so that it fits the 4 MiB that most clients read by default: all else of a game
+/// takes less than 2 KiB, and a page holds 500.
+const LABEL_BYTES_MAX: usize = 2 << 20;
+
 /// What to list, and from where on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
@@ -174,7 +178,7 @@ impl Query {
     }
 
     /// Makes the page from the places that the rows stand for, in order, with the games that are there still. Stops at
-    /// the limit of the page or of the scan.
+    /// the limit of the page, of its bytes or of the scan.
     ///
     /// # Errors
     ///
@@ -185,14 +189,18 @@ impl Query {
     ) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let mut last = None;
+        let mut label_bytes = 0;
         for (scanned, place) in places.enumerate() {
-            if listing.games.len() == self.limit || scanned == SCAN_MAX {
+            let full = listing.games.len() == self.limit || label_bytes >= LABEL_BYTES_MAX;
+            if full || scanned == SCAN_MAX {
                 listing.next = last;
                 break;
             }
             let (place, stored) = place?;
             last = Some(place);
             if let Some(stored) = stored.filter(|stored| self.matches(&stored.game)) {
+                let labels = stored.game.labels.iter();
+                label_bytes += labels.map(|(key, value)| key.len() + value.len()).sum::<usize>();
                 listing.games.push(stored.game.clone());
             }
         }

@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use common::{
     junk::{assert_no_panics, assert_sound, count_panics},
@@ -23,6 +26,7 @@ on_every_store!(
     large_messages_on_their_way_are_bounded_and_small_ones_pass,
     more_connections_than_allowed_wait_for_one_to_close,
     more_streams_than_allowed_wait_in_their_client,
+    a_page_of_the_largest_games_fits_what_clients_read_by_default,
     a_watcher_that_does_not_read_is_ended_and_slows_nobody,
     huge_headers_and_reset_streams_hurt_nobody_else,
 );
@@ -90,7 +94,7 @@ async fn more_connections_than_allowed_wait_for_one_to_close(store: StoreKind) {
     let table = create(&mut first, v1::Rules::default()).await;
     // Connects when it is first used.
     let endpoint = Channel::from_shared(format!("http://{}", server.address)).expect("an address");
-    let mut second = Client::new(endpoint.connect_lazy());
+    let mut second = Client::new(endpoint.connect_lazy().into());
     let id = table.id.clone();
     let waiting = tokio::spawn(async move { get(&mut second, &id).await });
     for _ in 0..50 {
@@ -125,6 +129,32 @@ async fn more_streams_than_allowed_wait_in_their_client(store: StoreKind) {
     timeout(PATIENCE, waiting).await.expect("it is served in time").expect("no panic");
 }
 
+async fn a_page_of_the_largest_games_fits_what_clients_read_by_default(store: StoreKind) {
+    const GAMES: usize = 450;
+    let server = TestServer::start(store).await;
+    let mut client = server.client().await;
+    let labels = (0..32).map(|key| (format!("{key:064}"), "x".repeat(256))).collect();
+    let request = v1::CreateGameRequest { labels, ..Default::default() };
+    let mut creating = JoinSet::new();
+    for _ in 0..GAMES {
+        let (mut client, request) = (client.clone(), request.clone());
+        creating.spawn(async move { client.create_game(request).await.map(drop) });
+    }
+    creating.join_all().await.into_iter().collect::<Result<(), _>>().expect("they are created");
+    let mut listed = BTreeSet::new();
+    let mut page_token = String::new();
+    loop {
+        let request = v1::ListGamesRequest { page_size: 500, page_token, ..Default::default() };
+        let page = client.list_games(request).await.expect("a page fits").into_inner();
+        listed.extend(page.games.into_iter().map(|game| game.game_id));
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(listed.len(), GAMES, "none is lost between pages");
+}
+
 /// The least that a client can say that it has room for, all but nothing.
 const TINY_WINDOW: u32 = 64;
 
@@ -136,7 +166,7 @@ async fn a_watcher_that_does_not_read_is_ended_and_slows_nobody(store: StoreKind
     let request = v1::WatchGameRequest { game_id: table.id.clone(), ..Default::default() };
     let endpoint = Channel::from_shared(format!("http://{}", server.address)).expect("an address");
     let endpoint = endpoint.initial_stream_window_size(TINY_WINDOW);
-    let mut slow = Client::new(endpoint.connect().await.expect("the server accepts"));
+    let mut slow = Client::new(endpoint.connect().await.expect("the server accepts").into());
     let mut watch = slow.watch_game(request.clone()).await.expect("it opens").into_inner();
 
     let begin = Instant::now();

@@ -63,7 +63,7 @@ async fn the_bounds_of_numbers_and_times_are_told() {
         "--idle-ttl=0s",
         "--watch-poll=200years",
         "--drain-timeout=20",
-        "--store=redis://here",
+        "--store=nowhere:here",
         "--listen=localhost",
     ]))
     .await;

@@ -4,10 +4,13 @@ mod common;
 
 use std::time::Duration;
 
-use common::*;
+use common::{
+    watch::{Watch, assert_chained},
+    *,
+};
 use reversi_proto::v1::{self, Color, EndReason, ResetReason, watch_game_response::Message};
 use tokio::time::timeout;
-use tonic::{Code, Streaming};
+use tonic::Code;
 
 everywhere!(
     a_watch_begins_with_the_game_and_delivers_every_change_once_and_in_order,
@@ -29,80 +32,6 @@ mod alone {
     use super::*;
 
     on_every_store!(more_watches_than_allowed_are_refused, a_dropped_watch_makes_room_for_another);
-}
-
-struct Watch(Streaming<v1::WatchGameResponse>);
-
-impl Watch {
-    async fn open(client: &mut Client, request: v1::WatchGameRequest) -> Self {
-        Self(client.watch_game(request).await.expect("the watch opens").into_inner())
-    }
-
-    async fn of(client: &mut Client, id: &str) -> Self {
-        Self::open(client, v1::WatchGameRequest { game_id: id.into(), ..Default::default() }).await
-    }
-
-    async fn resumed(client: &mut Client, id: &str, after: Option<v1::Version>) -> Self {
-        let request =
-            v1::WatchGameRequest { game_id: id.into(), resume_after: after, ..Default::default() };
-        Self::open(client, request).await
-    }
-
-    /// The next message; heartbeats are messages too.
-    async fn message(&mut self) -> Message {
-        let next = timeout(PATIENCE, self.0.message()).await.expect("a message comes in time");
-        next.expect("the stream goes on").expect("the stream goes on").message.expect("one of them")
-    }
-
-    async fn event(&mut self) -> v1::GameEvent {
-        loop {
-            match self.message().await {
-                Message::Event(event) => return event,
-                Message::Heartbeat(_) => {}
-                other => panic!("an event comes next, not {other:?}"),
-            }
-        }
-    }
-
-    async fn snapshot(&mut self) -> v1::Game {
-        match self.message().await {
-            Message::Snapshot(game) => game,
-            other => panic!("a snapshot comes next, not {other:?}"),
-        }
-    }
-
-    async fn end(&mut self) -> EndReason {
-        let reason = loop {
-            match self.message().await {
-                Message::End(end) => break end.reason(),
-                Message::Heartbeat(_) => {}
-                other => panic!("the end comes next, not {other:?}"),
-            }
-        };
-        let closed = timeout(PATIENCE, self.0.message()).await.expect("the stream closes in time");
-        assert_eq!(closed.expect("with OK"), None);
-        reason
-    }
-
-    /// The status that the stream ends with, whatever comes before.
-    async fn failure(&mut self) -> Refused {
-        loop {
-            match timeout(PATIENCE, self.0.message()).await.expect("the stream ends in time") {
-                Ok(Some(_)) => {}
-                Ok(None) => panic!("the stream ends with a status, not with OK"),
-                Err(status) => return refused(&status),
-            }
-        }
-    }
-}
-
-fn assert_chained(events: &[v1::GameEvent], mut before: v1::Version) {
-    for event in events {
-        let version = event.version.expect("a version");
-        assert_eq!(version.revision, before.revision + 1);
-        assert_eq!(event.previous_digest, before.digest);
-        before = version;
-    }
 }
 
 async fn a_watch_begins_with_the_game_and_delivers_every_change_once_and_in_order(

@@ -5,10 +5,18 @@
 pub mod junk;
 pub mod lines;
 pub mod process;
+pub mod proxy;
 pub mod raw;
 pub mod redis;
+pub mod replicas;
+pub mod watch;
 
-use std::{collections::HashMap, net::SocketAddr, time::Duration};
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
 
 use clap::Parser as _;
 use reversi_proto::v1::{self, game_service_client::GameServiceClient};
@@ -21,9 +29,9 @@ use tokio::{sync::oneshot, task::JoinHandle, time::timeout};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt as _;
 
-use self::redis::RedisServer;
+use self::{redis::RedisServer, replicas::Replicas};
 
-pub type Client = GameServiceClient<Channel>;
+pub type Client = GameServiceClient<Replicas>;
 
 /// No condition that a test waits for takes longer, unless it is broken.
 pub const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,7 +43,7 @@ pub enum StoreKind {
     File,
     /// One server over Redis.
     Redis,
-    /// Two servers over one Redis; a client's calls and watches go to either.
+    /// Two servers over one Redis; calls and watches go to them in turn.
     Replicas,
 }
 
@@ -105,6 +113,8 @@ pub struct TestServer {
     /// Of the first, or only, server.
     pub address: SocketAddr,
     servers: Vec<Running>,
+    /// Whose turn it is, over all clients.
+    calls: Arc<AtomicUsize>,
     pub home: Home,
 }
 
@@ -140,23 +150,26 @@ impl TestServer {
 
     /// With more flags.
     pub async fn with(store: StoreKind, flags: &[&str]) -> Self {
-        let home = store.home();
-        let mut servers = vec![Running::start(&home.url, flags).await];
-        if store == StoreKind::Replicas {
-            servers.push(Running::start(&home.url, flags).await);
-        }
-        Self { address: servers[0].address, servers, home }
+        let replicas = if store == StoreKind::Replicas { 2 } else { 1 };
+        Self::at(store.home(), replicas, flags).await
     }
 
-    /// A client of the server, or one whose calls go to either replica.
-    pub async fn client(&self) -> Client {
-        if let [only] = &self.servers[..] {
-            return client_of(only.address).await;
+    /// So many replicas over what is there.
+    pub async fn at(home: Home, replicas: usize, flags: &[&str]) -> Self {
+        let mut servers = Vec::new();
+        for _ in 0..replicas {
+            servers.push(Running::start(&home.url, flags).await);
         }
-        let endpoints = self.servers.iter().map(|server| {
-            Channel::from_shared(format!("http://{}", server.address)).expect("an address")
-        });
-        Client::new(Channel::balance_list(endpoints))
+        Self { address: servers[0].address, servers, calls: Arc::default(), home }
+    }
+
+    /// A client of the server, or one whose calls go to each replica in turn.
+    pub async fn client(&self) -> Client {
+        let mut channels = Vec::new();
+        for server in &self.servers {
+            channels.push(channel_to(server.address).await);
+        }
+        Client::new(Replicas::new(channels, self.calls.clone()))
     }
 
     /// A client of each server.
@@ -184,9 +197,23 @@ impl TestServer {
     }
 }
 
-pub async fn client_of(address: SocketAddr) -> Client {
+pub async fn channel_to(address: SocketAddr) -> Channel {
     let channel = Channel::from_shared(format!("http://{address}")).expect("an address");
-    Client::new(channel.connect().await.expect("the server accepts"))
+    channel.connect().await.expect("the server accepts")
+}
+
+pub async fn client_of(address: SocketAddr) -> Client {
+    Client::new(channel_to(address).await.into())
+}
+
+/// Waits until `holds` does.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let held = async {
+        while !holds().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(PATIENCE, held).await.unwrap_or_else(|_| panic!("in time: {what}"));
 }
 
 /// A game with every seat claimed at creation, and the rights to it.

@@ -105,7 +105,7 @@ impl Process {
     }
 
     pub async fn client(&self) -> Client {
-        Client::new(self.channel().await)
+        Client::new(self.channel().await.into())
     }
 
     pub async fn channel(&self) -> Channel {

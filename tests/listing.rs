@@ -31,6 +31,7 @@ async fn list(client: &mut Client, mut request: Listed) -> Vec<String> {
     loop {
         let page = page(client, request.clone()).await;
         ids.extend(page.games.into_iter().map(|game| game.game_id));
+        assert!(ids.len() < 10_000, "the pages come to an end");
         request.page_token = page.next_page_token;
         if request.page_token.is_empty() {
             return ids;
@@ -164,7 +165,6 @@ async fn filters_list_exactly_their_games(store: StoreKind) {
 
     for (field, request) in [
         ("status", Listed { status: 4, ..Default::default() }),
-        ("status", Listed { status: -1, ..Default::default() }),
         ("label", Listed { label: "event".into(), ..Default::default() }),
         ("label", Listed { label: "=1".into(), ..Default::default() }),
         ("player_id", Listed { player_id: "x".repeat(65), ..Default::default() }),

@@ -188,3 +188,68 @@ impl Store for MemoryStore {
         *self.lock() = State { closed: true, ..State::default() };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, time::Duration};
+
+    use reversi_rules::{Board, Color, Rules};
+
+    use super::*;
+    use crate::model::{Act, Creation, Game, Lifetimes, Player, Record, TokenHash};
+
+    const LIFETIMES: Lifetimes =
+        Lifetimes { idle: Duration::from_secs(1), finished: Duration::from_secs(2) };
+
+    /// A game with open seats and a label, and what it is after a claim and the end.
+    fn changes() -> [Arc<Stored>; 3] {
+        let creation = Creation {
+            game_id: GameId::new("game"),
+            rules: Rules::default(),
+            seats: vec![None, None],
+            labels: BTreeMap::from([("event".into(), "1".into())]),
+            owner: TokenHash([0; 16]),
+            salt: [0; 16],
+            command: None,
+        };
+        let player = Player { player_id: "ann".into(), display_name: String::new() };
+        let claim = Act::SeatClaimed { color: Color::White, player, token: TokenHash([1; 16]) };
+        let record = |time, act| Record { time: Millis(time), request: None, act };
+        let created = record(1, Act::Created(Box::new(creation)));
+        let mut game = Game::created(&created, LIFETIMES).expect("a creation");
+        let mut stored = Stored { game: game.clone(), history: vec![created] };
+        let mut after = |record: Record| {
+            game.apply(&record, LIFETIMES).expect("the rules allow it");
+            stored.game = game.clone();
+            stored.history.push(record);
+            Arc::new(stored.clone())
+        };
+        let [claimed, aborted] = [after(record(2, claim)), after(record(3, Act::Aborted))];
+        let first = claimed.history[0].clone();
+        let game = Game::created(&first, LIFETIMES).expect("a creation");
+        [Arc::new(Stored { game, history: vec![first] }), claimed, aborted]
+    }
+
+    /// Listings check every row, so only a look inside shows a row that was left behind.
+    #[tokio::test]
+    async fn rows_follow_the_games_and_go_with_them() {
+        let store = MemoryStore::default();
+        let id = GameId::new("game");
+        // All, status and label; then the player too.
+        for (stored, rows) in changes().into_iter().zip([3, 4, 4]) {
+            let mut state = store.lock();
+            state.replace(&id, Some(Slot::Live(stored)));
+            assert_eq!((state.rows.len(), state.expiry.len(), state.games.len()), (rows, 1, 1));
+        }
+        assert!(store.delete(&id, Millis(10)).await.expect("it is open"));
+        let layout = Layout::draw(Board::B8x8, 0, 1, 0).expect("a draw");
+        for until in [5, 7] {
+            store.put_layout(layout, Millis(until)).await.expect("it is open");
+        }
+        let counts = |state: &State| (state.rows.len(), state.expiry.len());
+        assert_eq!(counts(&store.lock()), (0, 2));
+        assert_eq!(store.sweep(Millis(10)).await.expect("it is open").removed, 2);
+        let state = store.lock();
+        assert!(state.games.is_empty() && state.layouts.is_empty() && state.expiry.is_empty());
+    }
+}

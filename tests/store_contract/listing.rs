@@ -34,6 +34,7 @@ async fn pages(store: &Arc<dyn Store>, query: &Query) -> Vec<Vec<GameId>> {
     loop {
         let page = store.list(&query).await.expect("a page");
         assert!(page.games.len() <= query.limit);
+        assert!(pages.len() < 1_000, "the pages come to an end");
         pages.push(page.games.into_iter().map(|game| game.id).collect());
         match page.next {
             Some(next) => query.after = Some(next),

@@ -76,27 +76,23 @@ impl Service {
 
     /// What this command's request was answered at first, if it was.
     fn first_answer(&self, command: &CreateGame, there: Lookup) -> Result<Option<Created>, Error> {
-        let (Some(request), record) = (
-            &command.request,
-            match there {
-                Lookup::Missing | Lookup::Deleted(None) => return Ok(None),
-                Lookup::Deleted(Some(record)) => *record,
-                Lookup::Found(stored) => match stored.history.first() {
-                    Some(record) => record.clone(),
-                    None => return Ok(None),
-                },
+        let Some(request) = &command.request else { return Ok(None) };
+        let (record, current) = match &there {
+            Lookup::Missing | Lookup::Deleted(None) => return Ok(None),
+            Lookup::Deleted(Some(record)) => (record.as_ref(), None),
+            Lookup::Found(stored) => match stored.history.first() {
+                Some(record) => (record, Some(stored.game.version())),
+                None => return Ok(None),
             },
-        ) else {
-            return Ok(None);
         };
-        let game = Game::created(&record, self.lifetimes)?;
+        let game = Game::created(record, self.lifetimes)?;
         let hash = command_hash(&game.salt, request, &command.fingerprint());
         let first = match &record.act {
             Act::Created(creation) => creation.command,
             _ => None,
         };
         if first != Some(hash) {
-            let version = game.version();
+            let version = current.unwrap_or_else(|| game.version());
             return Err(Error::Refused { refusal: Refusal::RequestIdReused, version });
         }
         let seat_tokens = game

@@ -3,78 +3,25 @@
 
 mod common;
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
-use common::{PATIENCE, lines::*};
+use common::{PATIENCE, lines::*, scripted::Scripted};
 use prost::Message as _;
 use reversi_proto::{
     v1::{self, EndReason, ResetReason},
     watch_frame::Message,
 };
-use reversi_rules::{Color, Layout, Version};
+use reversi_rules::{Color, Version};
 use reversid::{
     error::{Error, StoreError},
     events::{Hub, Watch, WatchGame, WatchSettings, Watches},
     model::{Act, GameId, Millis, Record, Stored},
-    store::{Commit, Listing, Lookup, Query, Store, Swept},
+    store::Lookup,
     wire,
 };
-use tokio::{sync::watch, time::timeout};
+use tokio::time::timeout;
 use tokio_stream::StreamExt as _;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-
-/// A store that answers what the test says.
-struct Scripted {
-    answer: Mutex<Result<Lookup, StoreError>>,
-    /// How many readings began.
-    begun: watch::Sender<usize>,
-    /// Readings wait while this is false.
-    open: watch::Sender<bool>,
-}
-
-#[async_trait]
-impl Store for Scripted {
-    async fn load(&self, _: &GameId) -> Result<Lookup, StoreError> {
-        self.begun.send_modify(|begun| *begun += 1);
-        let mut open = self.open.subscribe();
-        open.wait_for(|open| *open).await.expect("the store is not dropped while it is asked");
-        self.answer.lock().expect("no test panics with it").clone()
-    }
-
-    async fn create(&self, _: Arc<Stored>) -> Result<Commit, StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn commit(&self, _: Arc<Stored>, _: Arc<Stored>) -> Result<Commit, StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn delete(&self, _: &GameId, _: Millis) -> Result<bool, StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn list(&self, _: &Query) -> Result<Listing, StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn put_layout(&self, _: Layout, _: Millis) -> Result<(), StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn layout(&self, _: &str) -> Result<Option<(Layout, Millis)>, StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn sweep(&self, _: Millis) -> Result<Swept, StoreError> {
-        unreachable!("watchers only read")
-    }
-
-    async fn close(&self) {}
-}
 
 /// A hub over a scripted store.
 struct Scene {
@@ -89,11 +36,7 @@ const SOON: Duration = Duration::from_millis(5);
 impl Scene {
     /// A store that has `line`, read on hints and every `poll`.
     fn new(line: &Line, poll: Duration) -> Self {
-        let store = Arc::new(Scripted {
-            answer: Mutex::new(Ok(Lookup::Found(line.0.clone()))),
-            begun: watch::Sender::new(0),
-            open: watch::Sender::new(true),
-        });
+        let store = Arc::new(Scripted::new(Ok(Lookup::Found(line.0.clone()))));
         let hub = Hub::new(store.clone(), LIFETIMES, poll);
         let settings =
             WatchSettings { max: 1_000, stall: NEVER, heartbeat: NEVER, lifetime: NEVER };
@@ -104,7 +47,7 @@ impl Scene {
 
     /// From now on the store answers this.
     fn answer(&self, answer: Result<Lookup, StoreError>) {
-        *self.store.answer.lock().expect("no test panics with it") = answer;
+        self.store.answer(answer);
     }
 
     /// From now on the store has this, and the hub is told.

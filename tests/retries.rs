@@ -59,8 +59,12 @@ async fn a_repeated_creation_returns_the_first_answer_tokens_included(store: Sto
 
     let join = v1::JoinGameRequest { game_id: id.clone(), ..Default::default() };
     client.join_game(join).await.expect("a seat");
-    assert_eq!(client.create_game(request).await.expect("a late repeat").into_inner(), first);
+    let repeat = client.create_game(request.clone()).await.expect("a late repeat");
+    assert_eq!(repeat.into_inner(), first);
     assert_eq!(revision(&get(&mut client, &id).await.version), 2);
+    let labels = [("k".into(), "v".into())].into();
+    let other = v1::CreateGameRequest { labels, ..request };
+    assert_eq!(refusal(client.create_game(other).await).metadata["current_revision"], "2");
     // The token that was shown again is the one that counts.
     let resign = v1::ResignGameRequest {
         game_id: id,

@@ -9,6 +9,7 @@ pub mod proxy;
 pub mod raw;
 pub mod redis;
 pub mod replicas;
+pub mod scripted;
 pub mod watch;
 
 use std::{

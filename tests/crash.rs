@@ -12,7 +12,10 @@ use common::{
 use reversi_proto::{convert, v1};
 use reversi_rules::Game;
 use tokio::{sync::watch, task::JoinSet, time::timeout};
-use tonic::Code;
+use tonic::{Code, transport::Channel};
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
+};
 
 /// How many clients play at once, and how often the process is killed under them.
 const CLIENTS: u64 = 8;
@@ -226,13 +229,23 @@ async fn every_acknowledged_change_survives_kill_9_and_every_other_can_be_settle
 async fn start_limited(file: &Path, blocks: u64) -> Process {
     let binary = env!("CARGO_BIN_EXE_reversid");
     let store = format!("file:{}", file.display());
-    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let script = format!("trap '' XFSZ; ulimit -S -f {blocks}; exec \"$0\" \"$@\"");
     let arguments = ["-c", &script, binary, "--listen", "127.0.0.1:0", "--store", &store];
     Process::of(without_variables("sh".as_ref(), &arguments)).await
 }
 
+/// Waits until the contract is, or is not, served.
+async fn awaits_health(health: &HealthClient<Channel>, wanted: ServingStatus) {
+    let request = HealthCheckRequest { service: "reversi.v1.GameService".into() };
+    let mut states = health.clone().watch(request).await.expect("health answers").into_inner();
+    let reached = async {
+        while states.message().await.expect("it goes on").expect("it goes on").status() != wanted {}
+    };
+    timeout(PATIENCE, reached).await.expect("in time");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_disk_refuses_changes_and_loses_none() {
+async fn a_full_disk_refuses_changes_loses_none_and_is_got_over() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("games.redb");
     let server = start_limited(&file, 1_024).await;
@@ -252,6 +265,25 @@ async fn a_full_disk_refuses_changes_and_loses_none() {
     assert!(!acknowledged.is_empty());
     for game in &acknowledged {
         assert_eq!(get(&mut client, &game.game_id).await, *game, "reads go on");
+    }
+    let health = HealthClient::new(server.channel().await);
+
+    // There is room again: all is well without a restart.
+    let pid = server.pid().to_string();
+    let mut free = std::process::Command::new("prlimit");
+    let freed = free.args(["--pid", &pid, "--fsize=unlimited"]).status();
+    assert!(freed.expect("prlimit runs").success());
+    let got_over = async {
+        while client.create_game(v1::CreateGameRequest::default()).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(PATIENCE, got_over).await.expect("the file is opened again");
+    awaits_health(&health, ServingStatus::Serving).await;
+    let later = create(&mut client, v1::Rules::default()).await;
+    assert_eq!(get(&mut client, &later.id).await, later.game);
+    for game in &acknowledged {
+        assert_eq!(get(&mut client, &game.game_id).await, *game, "nothing is lost");
     }
     server.kill().await;
 

@@ -8,36 +8,31 @@
 //! what was acknowledged survives `kill -9` and a power cut; after a crash redb goes back to the last commit. Reads run
 //! beside it on the blocking pool and see everything acknowledged before they began.
 
+mod file;
 mod tables;
 mod writer;
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use redb::{Database, DatabaseError, ReadableDatabase as _};
+use redb::ReadableDatabase as _;
 use reversi_rules::Layout;
 use tokio::task::spawn_blocking;
 
 use self::{
+    file::DataFile,
     tables::{Tables, View},
     writer::Writer,
 };
-use super::{Commit, Listing, Lookup, Query, Store, Swept, closed};
+use super::{Commit, Listing, Lookup, Query, Store, Swept};
 use crate::{
     error::StoreError,
     model::{GameId, Millis, Stored},
 };
 
-/// How much of the file is kept in memory.
-const CACHE_BYTES: usize = 64 << 20;
-
 /// Games in a file.
 pub struct EmbeddedStore {
-    /// Taken by `close`, which lets go of the file.
-    database: Mutex<Option<Arc<Database>>>,
+    file: Arc<DataFile>,
     writer: Writer,
 }
 
@@ -48,41 +43,23 @@ impl EmbeddedStore {
     ///
     /// For people: another process has the file, it is no store, or its form is newer than this program.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let shown = path.display();
-        let database = Database::builder()
-            .set_cache_size(CACHE_BYTES)
-            .set_repair_callback(|repair| {
-                let percent = (repair.progress() * 100.0).round();
-                tracing::warn!(percent, "the store was not closed properly: checking it");
-            })
-            .create(path)
-            .map_err(|error| match error {
-                DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
-                    format!(
-                        "{shown} is in use by another process: stop that one, or give this one another --store"
-                    )
-                }
-                error => format!("{shown} cannot be opened as a store: {error}"),
-            })?;
-        tables::prepare(&database).map_err(|error| format!("{shown} cannot be used: {error}"))?;
-        let database = Arc::new(database);
-        let writer = Writer::start(database.clone())
-            .map_err(|error| format!("the thread that writes {shown} did not start: {error}"))?;
-        Ok(Self { database: Mutex::new(Some(database)), writer })
-    }
-
-    fn database(&self) -> MutexGuard<'_, Option<Arc<Database>>> {
-        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+        let file = Arc::new(DataFile::open(path)?);
+        let writer = Writer::start(file.clone()).map_err(|error| {
+            format!("the thread that writes {} did not start: {error}", path.display())
+        })?;
+        Ok(Self { file, writer })
     }
 
     async fn read<T: Send + 'static>(
         &self,
         look: impl FnOnce(&View) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let database = self.database().clone().ok_or_else(closed)?;
+        let file = self.file.clone();
         let work = move || {
-            let transaction = database.begin_read().map_err(tables::unavailable)?;
-            look(&View::open(&transaction)?)
+            file.run(|database| {
+                let transaction = database.begin_read().map_err(tables::unavailable)?;
+                look(&View::open(&transaction)?)
+            })
         };
         spawn_blocking(work).await.map_err(tables::unavailable)?
     }
@@ -126,9 +103,14 @@ impl Store for EmbeddedStore {
         self.writer.write(move |tables: &mut Tables| tables.sweep(now)).await
     }
 
+    /// After a failed write, tries one that writes nothing: without it nobody would notice that all is well again.
+    async fn ready(&self) -> Result<(), StoreError> {
+        if self.file.failed() { self.writer.write(|_| Ok(())).await } else { Ok(()) }
+    }
+
     async fn close(&self) {
         self.writer.close().await;
-        drop(self.database().take());
+        self.file.close();
     }
 }
 

@@ -10,12 +10,14 @@ use std::{
         mpsc,
     },
     task::{Context, Waker},
+    time::Duration,
 };
 
 use redb::{Database, ReadableDatabase as _, StorageBackend, backends::InMemoryBackend};
 use reversi_rules::{Board, Layout};
 
 use super::{
+    file::{DataFile, Disk},
     tables::{self, View},
     writer::Writer,
 };
@@ -27,13 +29,13 @@ struct Gauges {
     failing: AtomicBool,
 }
 
-#[derive(Debug)]
-struct Disk {
-    memory: InMemoryBackend,
+#[derive(Clone, Debug)]
+struct TestDisk {
+    memory: Arc<InMemoryBackend>,
     gauges: Arc<Gauges>,
 }
 
-impl Disk {
+impl TestDisk {
     fn check(&self) -> io::Result<()> {
         match self.gauges.failing.load(Ordering::SeqCst) {
             true => Err(io::Error::other("the disk is full")),
@@ -42,7 +44,19 @@ impl Disk {
     }
 }
 
-impl StorageBackend for Disk {
+impl Disk for TestDisk {
+    fn open(&self) -> Result<Database, String> {
+        let database = Database::builder().create_with_backend(self.clone());
+        let database = database.map_err(|error| error.to_string())?;
+        tables::prepare(&database).map(|()| database)
+    }
+
+    fn probe(&self) -> io::Result<()> {
+        self.check()
+    }
+}
+
+impl StorageBackend for TestDisk {
     fn len(&self) -> io::Result<u64> {
         self.memory.len()
     }
@@ -71,7 +85,7 @@ impl StorageBackend for Disk {
 /// A writer over an empty disk.
 struct Bench {
     gauges: Arc<Gauges>,
-    database: Arc<Database>,
+    file: Arc<DataFile>,
     writer: Writer,
 }
 
@@ -80,12 +94,10 @@ type Written<'a> = Pin<Box<dyn Future<Output = Result<(), StoreError>> + 'a>>;
 impl Bench {
     fn new() -> Self {
         let gauges = Arc::new(Gauges::default());
-        let disk = Disk { memory: InMemoryBackend::new(), gauges: gauges.clone() };
-        let database = Database::builder().create_with_backend(disk).expect("a new file");
-        tables::prepare(&database).expect("a new file");
-        let database = Arc::new(database);
-        let writer = Writer::start(database.clone()).expect("a thread");
-        Self { gauges, database, writer }
+        let disk = TestDisk { memory: Arc::new(InMemoryBackend::new()), gauges: gauges.clone() };
+        let file = Arc::new(DataFile::on(Box::new(disk)).expect("a new file"));
+        let writer = Writer::start(file.clone()).expect("a thread");
+        Self { gauges, file, writer }
     }
 
     fn syncs(&self) -> usize {
@@ -117,9 +129,11 @@ impl Bench {
     }
 
     fn has(&self, seed: u64) -> bool {
-        let read = self.database.begin_read().expect("it can be read");
-        let view = View::open(&read).expect("its tables are there");
-        view.layout(&layout(seed).id()).expect("it can be read").is_some()
+        let found = self.file.run(|database| {
+            let view = View::open(&database.begin_read().expect("it can be read"))?;
+            view.layout(&layout(seed).id())
+        });
+        found.expect("it can be read").is_some()
     }
 }
 
@@ -209,4 +223,14 @@ async fn what_the_disk_refused_is_unavailable_and_never_half_there() {
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     assert!(bench.has(0), "reads go on");
     assert!((1..=3).all(|seed| !bench.has(seed)));
+
+    bench.gauges.failing.store(false, Ordering::SeqCst);
+    let got_over = async {
+        while bench.put(4).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), got_over).await.expect("it is opened again");
+    assert!(bench.has(0) && bench.has(4), "what was acknowledged is there");
+    assert!((1..=3).all(|seed| !bench.has(seed)), "what was refused is not");
 }

@@ -4,12 +4,15 @@ use std::{
     io,
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
-use redb::Database;
 use tokio::sync::{mpsc, oneshot};
 
-use super::tables::{Tables, unavailable};
+use super::{
+    file::DataFile,
+    tables::{Tables, unavailable},
+};
 use crate::{error::StoreError, store::closed};
 
 /// How many writes may wait for the thread. Over it a write is refused at once, having changed nothing.
@@ -17,6 +20,9 @@ const QUEUE_MAX: usize = 1_024;
 
 /// How many writes share one fsync at the most, which bounds what one transaction holds in memory.
 const BATCH_MAX: usize = 256;
+
+/// How long after a failed write no other is tried.
+const REOPEN: Duration = Duration::from_secs(1);
 
 /// Tells a write's caller how it ended, once the transaction that it was part of has ended.
 type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
@@ -38,11 +44,10 @@ impl Writer {
     /// # Errors
     ///
     /// The operating system's.
-    pub fn start(database: Arc<Database>) -> io::Result<Self> {
+    pub fn start(file: Arc<DataFile>) -> io::Result<Self> {
         let (queue, writes) = mpsc::channel(QUEUE_MAX);
-        let thread = thread::Builder::new()
-            .name("store-writer".into())
-            .spawn(move || run(&database, writes))?;
+        let thread =
+            thread::Builder::new().name("store-writer".into()).spawn(move || run(&file, writes))?;
         Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
     }
 
@@ -85,16 +90,31 @@ impl Writer {
     }
 }
 
-fn run(database: &Database, mut writes: mpsc::Receiver<Write>) {
+fn run(file: &DataFile, mut writes: mpsc::Receiver<Write>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
+    let mut reopened: Option<Instant> = None;
     while writes.blocking_recv_many(&mut batch, BATCH_MAX) > 0 {
-        commit(database, batch.drain(..));
+        if file.failed() {
+            // Dropped, they are answered: not before a while after the last attempt is there another.
+            if reopened.is_some_and(|last| last.elapsed() < REOPEN) {
+                batch.clear();
+                continue;
+            }
+            reopened = Some(Instant::now());
+            if let Err(error) = file.reopen() {
+                tracing::error!(error, "the store could not be opened again");
+                batch.clear();
+                continue;
+            }
+        }
+        let ended = commit(file, batch.drain(..));
+        file.note(ended.is_err());
     }
 }
 
-fn commit(database: &Database, batch: impl Iterator<Item = Write>) {
+fn commit(file: &DataFile, batch: impl Iterator<Item = Write>) -> Result<(), StoreError> {
     let mut answers = Vec::new();
-    let ended = (|| {
+    let ended = file.run(|database| {
         let transaction = database.begin_write().map_err(unavailable)?;
         let failed = {
             let mut tables = Tables::open(&transaction)?;
@@ -106,13 +126,14 @@ fn commit(database: &Database, batch: impl Iterator<Item = Write>) {
             true => Err(StoreError::Unavailable("a write to the file failed".into())),
             false => transaction.commit().map_err(unavailable),
         }
-    })();
+    });
     if let Err(error) = &ended {
         tracing::error!(%error, "the store could not write");
     }
     for answer in answers {
         answer(ended.clone());
     }
+    ended
 }
 
 #[cfg(test)]
@@ -124,8 +145,8 @@ mod tests {
     #[tokio::test]
     async fn a_full_queue_refuses_a_write_at_once_and_does_the_others() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let database = Database::create(folder.path().join("games.redb")).expect("a store");
-        let writer = Arc::new(Writer::start(Arc::new(database)).expect("a thread"));
+        let file = DataFile::open(&folder.path().join("games.redb")).expect("a store");
+        let writer = Arc::new(Writer::start(Arc::new(file)).expect("a thread"));
         let mut writes = JoinSet::new();
         let (begun, begins) = oneshot::channel();
         let (release, released) = oneshot::channel::<()>();

@@ -12,6 +12,7 @@ mod index;
 mod inspect;
 mod keys;
 mod link;
+mod script;
 mod sweep;
 
 use std::sync::{
@@ -20,11 +21,11 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use redis::{FromRedisValue as _, Script, Value};
+use redis::{FromRedisValue as _, Value};
 use reversi_rules::Layout;
 use tokio::sync::Mutex;
 
-use self::{index::Rows, link::Link, sweep::Round};
+use self::{index::Rows, link::Link, script::Script, sweep::Round};
 pub use self::{
     keys::{game as channel, game_id as channel_game},
     link::{RedisUrl, config},
@@ -139,14 +140,16 @@ impl Store for RedisStore {
         if let Some((_, new)) = &rows {
             self.add(new).await?;
         }
-        let mut script = COMMIT.key(keys::game(&after.game.id));
-        script
-            .arg(codec::prefix_bytes(before.game.version()).as_slice())
-            .arg(codec::head_bytes(&after.game))
-            .arg(codec::last_record_bytes(&after))
-            .arg(expiry(after.game.expire_time));
-        let script = &script;
-        let invoke = |mut connection| async move { script.invoke_async(&mut connection).await };
+        let key = &keys::game(&after.game.id);
+        let prefix = codec::prefix_bytes(before.game.version());
+        let arguments = &(
+            prefix.as_slice(),
+            codec::head_bytes(&after.game),
+            codec::last_record_bytes(&after),
+            expiry(after.game.expire_time),
+        );
+        let invoke =
+            |mut connection| async move { COMMIT.run(&mut connection, key, arguments).await };
         let commit = committed(self.link.run(invoke).await?)?;
         if let (Commit::Done, Some((old, _))) = (&commit, rows) {
             self.remove_later(old);
@@ -157,13 +160,14 @@ impl Store for RedisStore {
     async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError> {
         let Lookup::Found(stored) = self.load(id).await? else { return Ok(false) };
         let creation = stored.history.first().filter(|record| record.request.is_some());
-        let mut script = DELETE.key(keys::game(id));
-        script
-            .arg(codec::LIVE_PREFIX.as_slice())
-            .arg(codec::tombstone_bytes(creation, until))
-            .arg(expiry(until));
-        let script = &script;
-        let invoke = |mut connection| async move { script.invoke_async(&mut connection).await };
+        let key = &keys::game(id);
+        let arguments = &(
+            codec::LIVE_PREFIX.as_slice(),
+            codec::tombstone_bytes(creation, until),
+            expiry(until),
+        );
+        let invoke =
+            |mut connection| async move { DELETE.run(&mut connection, key, arguments).await };
         let deleted: bool = self.link.run(invoke).await?;
         if deleted {
             self.remove_later(Rows::of(&stored.game, self.lifetimes));

@@ -85,7 +85,7 @@ struct Current {
     closed: bool,
     connection: Option<ConnectionManager>,
     made: u64,
-    /// Since when it has answered nothing that it was asked.
+    /// When it was first asked after its last answer. Whoever asked may have left since.
     silent_since: Option<Instant>,
 }
 
@@ -151,6 +151,10 @@ impl Link {
         if current.closed {
             return Err(StoreError::Unavailable("it is closed".into()));
         }
+        if current.silent_since.is_some_and(|since| since.elapsed() > SILENCE) {
+            (current.connection, current.silent_since) = (None, None);
+        }
+        current.silent_since.get_or_insert_with(Instant::now);
         let connection = match &current.connection {
             Some(connection) => connection.clone(),
             None => {
@@ -165,24 +169,15 @@ impl Link {
         Ok((connection, current.made))
     }
 
-    /// Lets go of a connection that answers nothing, or that goes to a server which takes no writes any more.
+    /// Notes that it answers, unless it kept silent; and lets go of a server that takes no writes any more.
     fn note(&self, made: u64, error: Option<&RedisError>) {
         let mut current = self.current();
-        if current.made != made {
+        if current.made != made || error.is_some_and(RedisError::is_timeout) {
             return;
         }
-        let replace = match error {
-            Some(error) if error.is_timeout() => {
-                current.silent_since.get_or_insert_with(Instant::now).elapsed() > SILENCE
-            }
-            error => {
-                current.silent_since = None;
-                error.is_some_and(|error| error.code() == Some("READONLY"))
-            }
-        };
-        if replace {
+        current.silent_since = None;
+        if error.is_some_and(|error| error.code() == Some("READONLY")) {
             current.connection = None;
-            current.silent_since = None;
         }
     }
 }

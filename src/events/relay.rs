@@ -3,10 +3,7 @@
 
 use std::{collections::HashSet, convert::Infallible, time::Duration};
 
-use redis::{
-    Client, FromRedisValue as _, PushInfo, PushKind, RedisError, RedisResult,
-    aio::ConnectionManager,
-};
+use redis::{Client, FromRedisValue as _, PushInfo, PushKind, RedisResult, aio::ConnectionManager};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::Hub;
@@ -18,8 +15,8 @@ use crate::{
 /// How often the connection is tried and the subscriptions are compared with what is watched, without being asked.
 const TICK: Duration = Duration::from_secs(1);
 
-/// After how many unanswered tries another connection is made.
-const SILENT_MAX: u32 = 2;
+/// After how many tries in a row that failed another connection is made.
+const FAILED_MAX: u32 = 2;
 
 /// Relays hints to `hub`, for as long as it runs.
 pub async fn relay(url: RedisUrl, hub: Hub) {
@@ -55,8 +52,8 @@ fn connect(client: Client, hub: Hub) -> RedisResult<ConnectionManager> {
 /// Keeps the subscriptions to what is watched, until the connection seems to lead nowhere.
 async fn follow(mut connection: ConnectionManager, hub: &Hub, tick: &mut tokio::time::Interval) {
     let mut subscribed = HashSet::new();
-    let mut silent = 0;
-    while silent < SILENT_MAX {
+    let mut failed = 0;
+    while failed < FAILED_MAX {
         let tried = tokio::select! {
             () = hub.changed() => adjust(&mut connection, hub, &mut subscribed).await,
             _ = tick.tick() => {
@@ -67,19 +64,14 @@ async fn follow(mut connection: ConnectionManager, hub: &Hub, tick: &mut tokio::
                 }
             }
         };
-        silent = match tried {
-            Err(error) if error.is_timeout() => silent + 1,
-            Err(error) => {
-                log(&error);
-                silent
-            }
+        failed = match tried {
             Ok(()) => 0,
+            Err(error) => {
+                tracing::debug!(%error, "hints from other replicas are interrupted");
+                failed + 1
+            }
         };
     }
-}
-
-fn log(error: &RedisError) {
-    tracing::debug!(%error, "hints from other replicas are interrupted");
 }
 
 async fn adjust(

@@ -8,6 +8,7 @@ use super::{
     Service, alive,
     command::{Action, ChangeGame},
     judge::{Verdict, judge, seat_token},
+    settled,
 };
 use crate::{
     error::{Error, Refusal},
@@ -32,14 +33,17 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::GameNotFound`]; [`Error::Refused`], judged on the version that the store had then;
-    /// [`Error::Store`], after which the outcome is unknown.
+    /// [`Error::Store`], after which the outcome is unknown: for a request, not before a second of attempts.
     ///
     /// # Cancellation
     ///
     /// Dropped, the change still happens or is refused.
     pub async fn change(&self, command: ChangeGame) -> Result<Changed, Error> {
         let service = self.clone();
-        self.detach(async move { service.change_attached(&command).await }).await
+        self.detach(async move {
+            settled(command.request.as_ref(), || service.change_attached(&command)).await
+        })
+        .await
     }
 
     async fn change_attached(&self, command: &ChangeGame) -> Result<Changed, Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reversi_rules::{BlockedRequest, Color, Layout, Rules};
 
-use super::{Service, command::CreateGame};
+use super::{Service, command::CreateGame, settled};
 use crate::{
     error::{Error, Faults, Refusal},
     model::{
@@ -39,24 +39,27 @@ impl Service {
     /// Dropped, the game is created all the same.
     pub async fn create(&self, command: CreateGame) -> Result<Created, Error> {
         let service = self.clone();
-        self.detach(async move { service.create_attached(command).await }).await
+        self.detach(async move {
+            settled(command.request.as_ref(), || service.create_attached(&command)).await
+        })
+        .await
     }
 
-    async fn create_attached(&self, command: CreateGame) -> Result<Created, Error> {
+    async fn create_attached(&self, command: &CreateGame) -> Result<Created, Error> {
         let id = match &command.request {
             None => GameId::random(),
             Some(request) => {
                 let id = GameId::of_request(request);
                 // A repeat is answered before anything that may have changed since is looked at, a layout above all.
-                if let Some(first) = self.first_answer(&command, self.store.load(&id).await?)? {
+                if let Some(first) = self.first_answer(command, self.store.load(&id).await?)? {
                     return Ok(first);
                 }
                 id
             }
         };
-        let rules = self.complete(&command).await?;
+        let rules = self.complete(command).await?;
         let layout = rules.layout().cloned();
-        let (record, tokens) = creation(&command, id, rules);
+        let (record, tokens) = creation(command, id, rules);
         let game = Game::created(&record, self.lifetimes)?;
         // First, so that every layout id that a game shows can be fetched.
         if let Some(layout) = layout {
@@ -69,7 +72,7 @@ impl Service {
                 Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner })
             }
             Commit::Conflict(there) => self
-                .first_answer(&command, there)?
+                .first_answer(command, there)?
                 .ok_or_else(|| Error::Internal("a new game's id is taken".into())),
         }
     }

@@ -11,8 +11,9 @@ mod judge;
 mod layouts;
 mod read;
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
+use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
 use self::cache::Cache;
@@ -24,11 +25,15 @@ pub use self::{
     read::Events,
 };
 use crate::{
-    error::Error,
+    error::{Error, StoreError},
     events::Hub,
-    model::{GameId, Lifetimes, Millis, Stored},
+    model::{GameId, Lifetimes, Millis, RequestId, Stored, jittered},
     store::{Lookup, Store},
 };
+
+/// Until when, from its beginning, a change is attempted anew while the store is away; and the first pause, which doubles.
+const SETTLE_MAX: Duration = Duration::from_secs(1);
+const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The use cases, over a store and the watchers' hub. Cheap to clone.
 #[derive(Clone)]
@@ -77,5 +82,24 @@ fn alive(lookup: Lookup) -> Result<Arc<Stored>, Error> {
     match lookup {
         Lookup::Found(stored) if stored.game.expire_time > Millis::now() => Ok(stored),
         Lookup::Found(_) | Lookup::Deleted(_) | Lookup::Missing => Err(Error::GameNotFound),
+    }
+}
+
+/// Attempts a change, and anew while the store is away or has lost its answer: what stands under a request tells whether
+/// an earlier attempt has happened. Without a request nothing tells, and there is one attempt.
+async fn settled<T, F>(request: Option<&RequestId>, attempt: impl Fn() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let begun = Instant::now();
+    let mut pause = SETTLE_PAUSE;
+    loop {
+        let result = attempt().await;
+        let lost = matches!(result, Err(Error::Store(StoreError::Unavailable(_))));
+        if !lost || request.is_none() || begun.elapsed() + pause > SETTLE_MAX {
+            return result;
+        }
+        sleep(jittered(pause)).await;
+        pause *= 2;
     }
 }

@@ -173,6 +173,11 @@ impl TestServer {
         Client::new(Replicas::new(channels, self.calls.clone()))
     }
 
+    /// Of each server.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.servers.iter().map(|server| server.address).collect()
+    }
+
     /// A client of each server.
     pub async fn clients(&self) -> Vec<Client> {
         let mut clients = Vec::new();

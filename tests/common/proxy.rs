@@ -150,8 +150,8 @@ async fn carry(
     let write = async {
         while let Some(bytes) = queued.recv().await {
             let flows = state.wait_for(|state| !held(state)).await.map(|state| *state);
-            let Ok(State { buried, .. }) = flows else { return };
-            if number > buried && to.write_all(&bytes).await.is_err() {
+            let Ok(State { buried, cut, .. }) = flows else { return };
+            if number <= cut || number > buried && to.write_all(&bytes).await.is_err() {
                 return;
             }
         }

@@ -36,8 +36,11 @@ use crate::{
     model::{GameId, Lifetimes, Millis, Stored, random},
 };
 
-/// How long the right to sweep lasts after a slice: longer than the time between slices of one sweeper.
-const SWEEPER_MS: u64 = 180_000;
+/// How long the right to sweep lasts after a sweep: longer than the time between two of one sweeper.
+const SWEEPER_MS: u64 = 900_000;
+
+/// How many slices one sweep does, so that Redis has time for others.
+const SLICES_MAX: usize = 20;
 
 static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis/commit.lua")));
 static DELETE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis/delete.lua")));
@@ -127,7 +130,7 @@ impl Store for RedisStore {
         let mut command = redis::cmd("SET");
         command.arg(keys::game(&game.id));
         command.arg([codec::head_bytes(game), codec::last_record_bytes(&stored)].concat());
-        command.arg("NX").arg("GET").arg("PXAT").arg(expiry(game.expire_time));
+        command.arg("NX").arg("GET").arg("PXAT").arg(expiry(game.kept_until()));
         let set = |mut connection| async move { command.query_async(&mut connection).await };
         match self.link.run(set).await? {
             Value::Nil => Ok(Commit::Done),
@@ -146,7 +149,7 @@ impl Store for RedisStore {
             prefix.as_slice(),
             codec::head_bytes(&after.game),
             codec::last_record_bytes(&after),
-            expiry(after.game.expire_time),
+            expiry(after.game.kept_until()),
         );
         let invoke =
             |mut connection| async move { COMMIT.run(&mut connection, key, arguments).await };
@@ -208,18 +211,27 @@ impl Store for RedisStore {
 
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError> {
         let mut round = self.round.lock().await;
-        let begun = std::mem::replace(&mut *round, Round::new());
+        let mut begun = std::mem::replace(&mut *round, Round::new());
         let (lifetimes, name) = (self.lifetimes, &self.name);
-        let slice = |mut connection| async move {
+        let slices = |mut connection| async move {
+            let mut swept = Swept::default();
             if !sweep::may_sweep(&mut connection, name, SWEEPER_MS).await? {
-                return Ok((Round::new(), 0, true));
+                return Ok((Round::new(), swept));
             }
-            begun.slice(&mut connection, lifetimes, now).await
+            for _ in 0..SLICES_MAX {
+                let (next, removed, ended) = begun.slice(&mut connection, lifetimes, now).await?;
+                begun = next;
+                swept.removed += removed;
+                if ended {
+                    break;
+                }
+            }
+            // Slow and steady: the next slices come with the next call.
+            Ok((begun, swept))
         };
-        let (next, removed, _ended) = self.link.run(slice).await?;
+        let (next, swept) = self.link.run(slices).await?;
         *round = next;
-        // Slow and steady: the next slice comes with the next call.
-        Ok(Swept { removed, more: false })
+        Ok(swept)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -14,10 +14,11 @@ use crate::{
     store::{Lookup, codec, listing::Cursor},
 };
 
-/// About how many keys or rows one slice looks at.
+/// About how many keys or rows one slice looks at, and what a set counts besides its rows.
 const SLICE: usize = 500;
+const SET: usize = 10;
 
-/// Rows of games younger than this, or changed later, are left alone: a commit may be about to need them.
+/// Rows of games that were created or changed this close to now are left alone: a commit may be about to need them.
 const GRACE_MS: u64 = 120_000;
 
 /// Where a round is.
@@ -52,20 +53,26 @@ impl Round {
                 add_rows(connection, &games, lifetimes).await?;
                 Ok((if next == 0 { Self::sets() } else { Self::Games(next) }, 0, false))
             }
-            Self::Sets { mut cursor, mut ended, mut sets, after } => {
-                if sets.is_empty() && !ended {
-                    let (next, more) = scan(connection, cursor, "rv:[spt]:*").await?;
-                    (cursor, ended) = (next, next == 0);
-                    sets.extend(more);
-                }
-                let Some(set) = sets.front() else {
-                    let round = Self::Sets { cursor, ended, sets, after: None };
-                    return Ok(if ended { (Self::new(), 0, true) } else { (round, 0, false) });
-                };
-                let (after, removed) =
-                    remove_rows(connection, set, after.as_deref(), lifetimes, now).await?;
-                if after.is_none() {
-                    sets.pop_front();
+            Self::Sets { mut cursor, mut ended, mut sets, mut after } => {
+                let (mut looked_at, mut removed) = (0, 0);
+                while looked_at < SLICE {
+                    let Some(set) = sets.front() else {
+                        if ended {
+                            return Ok((Self::new(), removed, true));
+                        }
+                        let (next, more) = scan(connection, cursor, "rv:[spt]:*").await?;
+                        (cursor, ended) = (next, next == 0);
+                        sets.extend(more);
+                        looked_at += SLICE / 2;
+                        continue;
+                    };
+                    let rows = rows_after(connection, set, after.as_deref()).await?;
+                    removed += remove_stale(connection, set, &rows, lifetimes, now).await?;
+                    looked_at += SET + rows.len();
+                    after = if rows.len() == SLICE { rows.into_iter().next_back() } else { None };
+                    if after.is_none() {
+                        sets.pop_front();
+                    }
                 }
                 Ok((Self::Sets { cursor, ended, sets, after }, removed, false))
             }
@@ -88,6 +95,10 @@ async fn add_rows(
     games: &[String],
     lifetimes: Lifetimes,
 ) -> RedisResult<()> {
+    // SCAN may find nothing in a slice; an empty pipeline is an error.
+    if games.is_empty() {
+        return Ok(());
+    }
     let mut pipeline = redis::pipe();
     for key in games {
         pipeline.get(key);
@@ -99,40 +110,47 @@ async fn add_rows(
             Rows::of(&stored.game, lifetimes).add(&mut pipeline);
         }
     }
-    pipeline.query_async(connection).await
+    if pipeline.is_empty() {
+        return Ok(());
+    }
+    pipeline.exec_async(connection).await
 }
 
-/// Removes rows of one set that should not be there, a slice after `after`; tells where the next begins and how many went.
-async fn remove_rows(
+async fn rows_after(
     connection: &mut ConnectionManager,
     set: &str,
     after: Option<&[u8]>,
-    lifetimes: Lifetimes,
-    now: Millis,
-) -> RedisResult<(Option<Vec<u8>>, usize)> {
+) -> RedisResult<Vec<Vec<u8>>> {
     let start = after.map_or(b"-".to_vec(), |after| [b"(", after].concat());
     let mut command = redis::cmd("ZRANGEBYLEX");
     command.arg(set).arg(start).arg("+").arg("LIMIT").arg(0).arg(SLICE);
-    let places: Vec<Vec<u8>> = command.query_async(connection).await?;
-    let games = games_at(connection, &places).await?;
-    let old = |time: Millis| time.after(std::time::Duration::from_millis(GRACE_MS)) < now;
-    let stale: Vec<_> = places
+    command.query_async(connection).await
+}
+
+/// Removes those rows of a set that should not be there, and tells how many went.
+async fn remove_stale(
+    connection: &mut ConnectionManager,
+    set: &str,
+    rows: &[Vec<u8>],
+    lifetimes: Lifetimes,
+    now: Millis,
+) -> RedisResult<usize> {
+    let games = games_at(connection, rows).await?;
+    let recent = |time: Millis| time.0.abs_diff(now.0) <= GRACE_MS;
+    let stale: Vec<_> = rows
         .iter()
-        .filter(|place| match (Cursor::read(place), games.get(*place)) {
+        .filter(|row| match (Cursor::read(row), games.get(*row)) {
             (Err(_), _) => true,
-            (Ok(cursor), None) => old(cursor.create_time),
+            (Ok(cursor), None) => !recent(cursor.create_time),
             (Ok(_), Some(stored)) => {
-                !Rows::of(&stored.game, lifetimes).contains(set) && old(stored.game.update_time)
+                !Rows::of(&stored.game, lifetimes).contains(set) && !recent(stored.game.update_time)
             }
         })
         .collect();
     if !stale.is_empty() {
-        let mut command = redis::cmd("ZREM");
-        command.arg(set).arg(&stale);
-        let () = command.query_async(connection).await?;
+        redis::cmd("ZREM").arg(set).arg(&stale).exec_async(connection).await?;
     }
-    let next = (places.len() == SLICE).then(|| places.last().cloned()).flatten();
-    Ok((next, stale.len()))
+    Ok(stale.len())
 }
 
 /// Takes or keeps the right to sweep for `millis`; one replica at a time is enough.
@@ -144,5 +162,9 @@ pub async fn may_sweep(
     let mut command = redis::cmd("SET");
     command.arg(keys::SWEEPER).arg(me).arg("NX").arg("GET").arg("PX").arg(millis);
     let holder: Option<String> = command.query_async(connection).await?;
-    Ok(holder.is_none_or(|holder| holder == me))
+    let Some(holder) = holder else { return Ok(true) };
+    if holder == me {
+        redis::cmd("PEXPIRE").arg(keys::SWEEPER).arg(millis).exec_async(connection).await?;
+    }
+    Ok(holder == me)
 }

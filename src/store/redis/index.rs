@@ -90,10 +90,13 @@ impl Rows {
 pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisResult<Listing> {
     let sets = keys::rows(&query.facet());
     let mut after = query.after.as_ref().map(Cursor::bytes);
+    // Games are spread evenly over the sets of a facet; if they should not be, there is another round.
+    let wanted = query.limit + 1;
+    let share = wanted.min(2 * wanted / sets.len() + 8);
     let mut found = Vec::new();
     let mut matching = 0;
     while matching <= query.limit && found.len() <= SCAN_MAX {
-        let places = next_places(connection, &sets, after.as_deref(), query.limit + 1).await?;
+        let places = next_places(connection, &sets, after.as_deref(), share).await?;
         let Some(last) = places.last() else { break };
         after = Some(last.clone());
         let mut games = games_at(connection, &places).await?;
@@ -108,7 +111,7 @@ pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisRes
     Ok(query.page(found.into_iter().map(Ok)).unwrap_or_default())
 }
 
-/// The next places over all `sets`, in order, once each; none only at the end.
+/// The next places over all `sets`, `count` of each at most, in order, once each; none only at the end.
 async fn next_places(
     connection: &mut ConnectionManager,
     sets: &[String],
@@ -140,6 +143,9 @@ pub async fn games_at(
     connection: &mut ConnectionManager,
     places: &[Vec<u8>],
 ) -> RedisResult<HashMap<Vec<u8>, Arc<Stored>>> {
+    if places.is_empty() {
+        return Ok(HashMap::new());
+    }
     let mut pipeline = redis::pipe();
     for place in places {
         match Cursor::read(place) {

@@ -12,6 +12,7 @@ use tonic::Code;
 everywhere!(
     a_repeated_creation_returns_the_first_answer_tokens_included,
     a_creation_is_repeated_also_after_the_game_was_deleted,
+    a_creation_is_repeated_also_after_the_game_expired,
     a_creation_is_repeated_also_after_its_layout_is_gone,
     a_repeated_join_returns_the_first_answer_token_included,
     a_repeated_move_resignation_and_abort_return_the_first_event,
@@ -87,6 +88,25 @@ async fn a_creation_is_repeated_also_after_the_game_was_deleted(store: StoreKind
     assert_eq!(refusal(gone).reason, "GAME_NOT_FOUND", "the repeat has created nothing");
     let other = v1::CreateGameRequest { labels: [("k".into(), "v".into())].into(), ..request };
     assert_eq!(refusal(client.create_game(other).await).reason, "REQUEST_ID_REUSED");
+}
+
+async fn a_creation_is_repeated_also_after_the_game_expired(store: StoreKind) {
+    let flags = ["--idle-ttl", "200ms", "--sweep-interval", "5ms"];
+    let server = TestServer::with(store, &flags).await;
+    let mut client = server.client().await;
+    let request = v1::CreateGameRequest { request_id: request_id(), ..Default::default() };
+    let first = client.create_game(request.clone()).await.expect("a game").into_inner();
+    let get = v1::GetGameRequest { game_id: table(first.clone()).id };
+    let gone = async {
+        while client.get_game(get.clone()).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, gone).await.expect("an idle game expires");
+    assert_eq!(client.create_game(request).await.expect("a repeat").into_inner(), first);
+    assert_eq!(refusal(client.get_game(get).await).reason, "GAME_NOT_FOUND");
+    let games = client.list_games(v1::ListGamesRequest::default()).await.expect("a list");
+    assert!(games.into_inner().games.is_empty());
 }
 
 async fn a_creation_is_repeated_also_after_its_layout_is_gone(store: StoreKind) {

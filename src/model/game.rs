@@ -31,8 +31,10 @@ pub struct Game {
     pub update_time: Millis,
     /// When it ended, once it has.
     pub finish_time: Option<Millis>,
-    /// From when on it is gone.
+    /// From when on it is gone for every reader.
     pub expire_time: Millis,
+    /// Until when its creation must be known again, if a request made it.
+    pub named_until: Option<Millis>,
 }
 
 /// Who holds a seat, if somebody does.
@@ -68,6 +70,11 @@ pub struct Event {
 }
 
 impl Game {
+    /// Until when a store keeps it: longer than it can be read, where a late repeat of its creation must still be known.
+    pub fn kept_until(&self) -> Millis {
+        self.named_until.map_or(self.expire_time, |named| self.expire_time.max(named))
+    }
+
     /// Its version.
     pub fn version(&self) -> Version {
         self.table.version()
@@ -116,6 +123,7 @@ impl Game {
             update_time: record.time,
             finish_time: None,
             expire_time: record.time.after(lifetimes.idle),
+            named_until: record.named_until(),
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reversi_rules::{Change, Color, NewSeat, Rules, Square};
 
-use super::{CommandHash, GameId, Millis, RequestMark, Salt, TokenHash};
+use super::{CommandHash, GameId, Millis, RequestMark, Salt, TOMBSTONE, TokenHash};
 
 /// One commit, as it is stored. The history of a game is its records in order, and the truth about it.
 #[derive(Clone, Debug)]
@@ -76,6 +76,11 @@ pub struct Player {
 }
 
 impl Record {
+    /// Until when a creation must be known again, if a request made it.
+    pub fn named_until(&self) -> Option<Millis> {
+        self.request.map(|_| self.time.after(TOMBSTONE))
+    }
+
     /// The change as the rules and the digest see it.
     pub fn change(&self) -> Change {
         match &self.act {

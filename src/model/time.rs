@@ -33,7 +33,8 @@ pub struct Lifetimes {
     pub finished: Duration,
 }
 
-/// How long a deleted game's creation is remembered, so that a late repeat of it creates nothing.
+/// How long a creation that a request made is remembered at least, also when the game is deleted or expired, so that a late
+/// repeat of it creates nothing.
 pub const TOMBSTONE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// `wait`, give or take a tenth, so that what began together does not go on together.

@@ -323,9 +323,9 @@ fn read_stored(entry: &[u8]) -> Result<Stored, StoreError> {
     };
     let state: StateV1 = read(state, "state")?;
     let history = read_history(history)?;
-    let Some(Record { act: Act::Created(creation), time, .. }) = history.first() else {
-        return Err(corrupt("history", "does not begin with a creation"));
-    };
+    let no_creation = || corrupt("history", "does not begin with a creation");
+    let first = history.first().ok_or_else(no_creation)?;
+    let Act::Created(creation) = &first.act else { return Err(no_creation()) };
     let mut seats: Vec<Seat> = creation
         .seats
         .iter()
@@ -355,7 +355,7 @@ fn read_stored(entry: &[u8]) -> Result<Stored, StoreError> {
     let version = Version { revision, digest };
     let table = Table::from_parts(claimed, position, state.aborted, version)
         .map_err(|error| corrupt("state", error))?;
-    let update_time = history.last().map_or(*time, |record| record.time);
+    let update_time = history.last().map_or(first.time, |record| record.time);
     Ok(Stored {
         game: Game {
             id: creation.game_id.clone(),
@@ -363,9 +363,10 @@ fn read_stored(entry: &[u8]) -> Result<Stored, StoreError> {
             labels: creation.labels.clone(),
             owner: creation.owner,
             salt: creation.salt,
-            create_time: *time,
+            create_time: first.time,
             update_time,
             finish_time: (table.status() == Status::Finished).then_some(update_time),
+            named_until: first.named_until(),
             expire_time: Millis(state.expire_time),
             table,
         },

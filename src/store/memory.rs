@@ -45,7 +45,7 @@ enum Expiring {
 impl Slot {
     fn until(&self) -> Millis {
         match self {
-            Self::Live(stored) => stored.game.expire_time,
+            Self::Live(stored) => stored.game.kept_until(),
             Self::Deleted { until, .. } => *until,
         }
     }

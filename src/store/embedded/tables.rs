@@ -303,6 +303,6 @@ struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     fn live(game: &'a Game) -> Self {
-        Self { until: game.expire_time, game: Some(game) }
+        Self { until: game.kept_until(), game: Some(game) }
     }
 }

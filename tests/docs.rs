@@ -154,6 +154,9 @@ fn every_bound_of_the_source_is_listed_with_its_value() {
             let row = row.unwrap_or_else(|| {
                 panic!("give {name} of {file} a row under \"Every bound\" in docs/architecture.md")
             });
+            let place = file.trim_start_matches("src/");
+            let placed = !row[0].contains(&span) || row[2].contains(place);
+            assert!(placed, "{name} is in {file}, not in {}", row[2]);
             let value = shown(value);
             let told = value.as_ref().is_none_or(|value| row.join(" ").contains(value));
             assert!(told, "{name} of {file} is {value:?}, which its row does not say: {row:?}");

@@ -29,7 +29,8 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_LISTEN", default_value = "127.0.0.1:7420", value_name = "ADDR")]
     listen: String,
 
-    /// Where games live: file:PATH (one process, survives kill -9) or memory: (gone with the process).
+    /// Where games live: file:PATH (one process, survives kill -9), redis://HOST:PORT (shared by replicas) or memory: (gone
+    /// with the process).
     #[arg(long, env = "REVERSID_STORE", default_value = "file:reversi.redb", value_name = "URL")]
     store: String,
 

@@ -11,30 +11,49 @@ const MAJOR_MIN: u32 = 7;
 /// read is taken at its word.
 pub async fn warnings(connection: &mut ConnectionManager) -> RedisResult<Vec<String>> {
     let info: redis::InfoDict = redis::cmd("INFO").arg("server").query_async(connection).await?;
-    let mut warnings = Vec::new();
     let version: String = info.get("redis_version").unwrap_or_default();
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    if major.is_none_or(|major| major < MAJOR_MIN) {
-        warnings.push(format!("Redis {version} is too old: {MAJOR_MIN}.0 or newer is needed"));
-    }
     let mut command = redis::cmd("CONFIG");
-    command.arg("GET").arg("maxmemory").arg("maxmemory-policy").arg("appendonly").arg("save");
-    let config: HashMap<String, String> = match command.query_async(connection).await {
-        Ok(config) => config,
-        Err(error) => {
-            tracing::info!(%error, "the settings of Redis cannot be read, and are not checked");
-            return Ok(warnings);
+    command.arg("GET").arg("maxmemory-policy").arg("appendonly").arg("save");
+    let config = command.query_async(connection).await.unwrap_or_else(|error| {
+        tracing::info!(%error, "the settings of Redis cannot be read, and are not checked");
+        HashMap::new()
+    });
+    Ok(of_version(&version).into_iter().chain(of_settings(&config)).collect())
+}
+
+fn of_version(version: &str) -> Option<String> {
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    let old = major.is_none_or(|major| major < MAJOR_MIN);
+    old.then(|| format!("Redis {version} is too old: {MAJOR_MIN}.0 or newer is needed"))
+}
+
+/// Settings that are not told are taken for sound ones.
+fn of_settings(config: &HashMap<String, String>) -> impl Iterator<Item = String> {
+    let is = |setting: &str, value: &str| config.get(setting).is_some_and(|is| is == value);
+    let disk = match (is("appendonly", "no"), is("save", "")) {
+        (false, _) => None,
+        (true, true) => Some("Redis keeps nothing on disk: a restart loses every game".into()),
+        (true, false) => {
+            Some("Redis saves snapshots only: a crash loses what came after the last".into())
         }
     };
-    let is = |setting: &str, value: &str| config.get(setting).is_some_and(|is| is == value);
-    if is("appendonly", "no") && is("save", "") {
-        warnings.push("Redis keeps nothing on disk: a restart loses every game".into());
-    } else if is("appendonly", "no") {
-        warnings.push("Redis saves snapshots only: a crash loses what came after the last".into());
+    let policy = config.get("maxmemory-policy").filter(|policy| *policy != "noeviction");
+    let evicts =
+        policy.map(|policy| format!("maxmemory-policy {policy} may evict games: set noeviction"));
+    disk.into_iter().chain(evicts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_version;
+
+    #[test]
+    fn an_old_server_is_named_and_a_newer_one_is_not() {
+        for version in ["7.0.15", "7.2.4", "8.0.1", "10.0.0"] {
+            assert_eq!(of_version(version), None);
+        }
+        let too_old = "Redis 6.2.14 is too old: 7.0 or newer is needed";
+        assert_eq!(of_version("6.2.14").as_deref(), Some(too_old));
+        assert!(of_version("").is_some() && of_version("unknown").is_some());
     }
-    let policy = config.get("maxmemory-policy").map_or("noeviction", String::as_str);
-    if policy != "noeviction" {
-        warnings.push(format!("maxmemory-policy {policy} may evict games: set noeviction"));
-    }
-    Ok(warnings)
 }

@@ -50,7 +50,7 @@ impl Round {
         match self {
             Self::Games(cursor) => {
                 let (next, games) = scan(connection, cursor, "rv:g:*").await?;
-                add_rows(connection, &games, lifetimes).await?;
+                add_rows(connection, &games, lifetimes, now).await?;
                 Ok((if next == 0 { Self::sets() } else { Self::Games(next) }, 0, false))
             }
             Self::Sets { mut cursor, mut ended, mut sets, mut after } => {
@@ -94,6 +94,7 @@ async fn add_rows(
     connection: &mut ConnectionManager,
     games: &[String],
     lifetimes: Lifetimes,
+    now: Millis,
 ) -> RedisResult<()> {
     // SCAN may find nothing in a slice; an empty pipeline is an error.
     if games.is_empty() {
@@ -106,7 +107,9 @@ async fn add_rows(
     let entries: Vec<Option<Vec<u8>>> = pipeline.query_async(connection).await?;
     let mut pipeline = redis::pipe();
     for entry in entries.into_iter().flatten() {
-        if let Ok(Lookup::Found(stored)) = codec::read_entry(&entry) {
+        if let Ok(Lookup::Found(stored)) = codec::read_entry(&entry)
+            && stored.game.expire_time > now
+        {
             Rows::of(&stored.game, lifetimes).add(&mut pipeline);
         }
     }

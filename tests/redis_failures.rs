@@ -301,3 +301,42 @@ async fn readiness_follows_redis_and_liveness_does_not() {
         .await;
     }
 }
+
+/// Turned away at the door, a connection is not broken: nothing says by itself when to try again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_turned_the_server_away_for_a_while_is_found_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let redis = RedisServer::start(folder.path(), &[]);
+    let home = Home { url: redis.url(), redis: None, folder };
+    let server = TestServer::at(home, 1, &["--watch-poll", "1h"]).await;
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    let mut watch = Watch::of(&mut client, &table.id).await;
+    watch.snapshot().await;
+    let reads = async || {
+        let request = v1::GetGameRequest { game_id: table.id.clone() };
+        match client.clone().get_game(request).await {
+            Ok(_) => true,
+            Err(status) => {
+                assert_eq!(refused(&status).reason, "STORE_UNAVAILABLE");
+                false
+            }
+        }
+    };
+    let insider = ["-a", "secret", "--no-auth-warning"];
+    let ask = |command: &[&str]| redis.ask(&[&insider, command].concat());
+    for square in ["d3", "c3"] {
+        assert_eq!(redis.ask(&["CONFIG", "SET", "requirepass", "secret"]), "OK");
+        for kind in ["normal", "pubsub"] {
+            ask(&["CLIENT", "KILL", "TYPE", kind]);
+        }
+        until("it is turned away", async || !reads().await).await;
+        assert_eq!(ask(&["CONFIG", "SET", "requirepass", ""]), "OK");
+        until("it is let in again", &reads).await;
+
+        // And hints come again.
+        let color = if square == "d3" { Color::Black } else { Color::White };
+        let made = client.clone().make_move(table.play(color, square)).await;
+        assert_eq!(Some(watch.event().await), made.expect("a legal move").into_inner().event);
+    }
+}

@@ -7,7 +7,8 @@ use std::{
 };
 
 use redis::{
-    Client, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion, RedisError, RedisResult,
+    Client, ConnectionInfo, ErrorKind, IntoConnectionInfo as _, ProtocolVersion, RedisError,
+    RedisResult,
     aio::{ConnectionManager, ConnectionManagerConfig},
 };
 use tokio::time::Instant;
@@ -169,17 +170,25 @@ impl Link {
         Ok((connection, current.made))
     }
 
-    /// Notes that it answers, unless it kept silent; and lets go of a server that takes no writes any more.
+    /// Notes that it answers, unless it kept silent; and lets go of a connection that will not get well by itself.
     fn note(&self, made: u64, error: Option<&RedisError>) {
         let mut current = self.current();
         if current.made != made || error.is_some_and(RedisError::is_timeout) {
             return;
         }
         current.silent_since = None;
-        if error.is_some_and(|error| error.code() == Some("READONLY")) {
+        if error.is_some_and(is_for_good) {
             current.connection = None;
         }
     }
+}
+
+/// Whether a connection that gave this error gives it for ever: it goes to a server that takes no writes any more, or was
+/// turned away when it was made (no right to enter, no room), which is not tried again by itself.
+fn is_for_good(error: &RedisError) -> bool {
+    let codes = ["READONLY", "NOAUTH", "WRONGPASS", "ERR"];
+    error.code().is_some_and(|code| codes.contains(&code))
+        || error.kind() == ErrorKind::AuthenticationFailed
 }
 
 /// The caller is told that it is away; why is logged where the answer is made.

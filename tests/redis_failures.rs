@@ -340,3 +340,23 @@ async fn a_redis_that_turned_the_server_away_for_a_while_is_found_again() {
         assert_eq!(Some(watch.event().await), made.expect("a legal move").into_inner().event);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_without_memory_takes_no_changes_and_keeps_what_it_has() {
+    let server = TestServer::start(StoreKind::Redis).await;
+    let redis = server.home.redis.as_ref().expect("there is one");
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    assert_eq!(redis.ask(&["CONFIG", "SET", "maxmemory", "1"]), "OK");
+    let make = v1::MakeMoveRequest { request_id: request_id(), ..table.play(Color::Black, "d3") };
+    for _ in 0..2 {
+        let refused = refusal(client.make_move(make.clone()).await);
+        assert_eq!(refused.reason, "STORE_UNAVAILABLE");
+        let creation = client.create_game(v1::CreateGameRequest::default()).await;
+        assert_eq!(refusal(creation).reason, "STORE_UNAVAILABLE");
+        assert_eq!(get(&mut client, &table.id).await, table.game);
+    }
+    assert_eq!(redis.ask(&["CONFIG", "SET", "maxmemory", "0"]), "OK");
+    let made = client.make_move(make).await.expect("there is room again").into_inner();
+    assert_eq!(revision(&made.event.expect("an event").version), 2);
+}

@@ -51,7 +51,7 @@ fn player_id(number: usize) -> String {
 fn line(number: usize) -> Line {
     let mut creation = creation(&format!("game {number:06}"));
     creation.seats[0] = Some((player(&player_id(number)), token(1)));
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         creation.seats[1] = None;
     }
     creation.labels = [("event".to_owned(), (number % EVENTS).to_string())].into();
@@ -150,7 +150,7 @@ async fn very_many_games_are_listed_in_stable_pages_while_games_start_and_end() 
                 let mut now = line(old);
                 if let Some(settled) = settled(old, &now) {
                     now = settled;
-                } else if old % 3 == 0 {
+                } else if old.is_multiple_of(3) {
                     let joined = now.claimed(Color::White, "late");
                     joined.follow(&now, &store).await;
                     now = joined;

@@ -10,7 +10,7 @@ use common::{
     watch::{Watch, assert_chained},
     *,
 };
-use reversi_proto::v1::{self, Color, EndReason};
+use reversi_proto::v1::{self, Color, EndReason, ResetReason};
 
 /// Two replicas and the Redis under them.
 async fn replicas(flags: &[&str]) -> TestServer {
@@ -169,6 +169,61 @@ async fn a_replica_listens_for_the_games_that_are_watched_there_and_no_others() 
     listeners([1, 1, 0]).await;
     drop((at_b, of_another));
     listeners([0, 0, 0]).await;
+}
+
+/// As after a failover to a copy that was behind: Redis has less than it acknowledged, and goes on from there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_redis_has_lost_is_told_to_every_watcher_and_never_forked() {
+    let server = replicas(&["--watch-poll", "100ms"]).await;
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    let key = format!("rv:g:{}", table.id);
+    client.make_move(table.play(Color::Black, "d3")).await.expect("a legal move");
+    let kept = get(&mut client, &table.id).await;
+    assert_eq!(redis(&server).ask(&["COPY", &key, "behind"]), "1");
+    let mut watches = Vec::new();
+    for mut client in server.clients().await {
+        let mut watch = Watch::of(&mut client, &table.id).await;
+        assert_eq!(watch.snapshot().await, kept);
+        watches.push(watch);
+    }
+    let lost = client.make_move(table.play(Color::White, "c3")).await.expect("a legal move");
+    let lost = lost.into_inner().event;
+    for watch in &mut watches {
+        assert_eq!(Some(watch.event().await), lost);
+    }
+
+    assert_eq!(redis(&server).ask(&["COPY", "behind", &key, "REPLACE"]), "1");
+    for watch in &mut watches {
+        let reset = watch.reset().await;
+        assert_eq!(reset.reason(), ResetReason::RevisionAhead);
+        assert_eq!(reset.game.as_ref(), Some(&kept));
+    }
+    // Every replica judges on what is there, whatever it remembers.
+    let other =
+        v1::MakeMoveRequest { expected_version: kept.version, ..table.play(Color::White, "e3") };
+    let made = client.make_move(other).await.expect("it is white's turn").into_inner().event;
+    for watch in &mut watches {
+        assert_eq!(Some(watch.event().await), made);
+    }
+    let stale = v1::MakeMoveRequest {
+        expected_version: lost.as_ref().expect("an event").version,
+        ..table.play(Color::Black, "f3")
+    };
+    for mut client in server.clients().await {
+        let refused = refusal(client.make_move(stale.clone()).await);
+        assert_eq!(refused.reason, "VERSION_MISMATCH", "the same revision of another history");
+        let resume_after = lost.as_ref().expect("an event").version;
+        let mut watch = Watch::resumed(&mut client, &table.id, resume_after).await;
+        assert_eq!(watch.reset().await.reason(), ResetReason::HistoryDiverged);
+    }
+
+    assert_eq!(redis(&server).ask(&["DEL", &key]), "1");
+    for watch in &mut watches {
+        assert_eq!(watch.failure().await.reason, "GAME_NOT_FOUND");
+    }
+    let gone = client.make_move(table.play(Color::Black, "f3")).await;
+    assert_eq!(refusal(gone).reason, "GAME_NOT_FOUND");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

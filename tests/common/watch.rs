@@ -47,6 +47,16 @@ impl Watch {
         }
     }
 
+    pub async fn reset(&mut self) -> v1::HistoryReset {
+        loop {
+            match self.message().await {
+                Message::Reset(reset) => return reset,
+                Message::Heartbeat(_) => {}
+                other => panic!("a reset comes next, not {other:?}"),
+            }
+        }
+    }
+
     pub async fn end(&mut self) -> EndReason {
         let reason = loop {
             match self.message().await {

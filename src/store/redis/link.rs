@@ -11,9 +11,9 @@ use redis::{
     RedisResult,
     aio::{ConnectionManager, ConnectionManagerConfig},
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
-use crate::error::StoreError;
+use crate::{error::StoreError, model::jittered};
 
 /// How long an answer may take. Longer, and whether the command was done is unknown.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -24,6 +24,11 @@ const CONNECT: Duration = Duration::from_secs(1);
 /// How long a connection may answer nothing that it is asked before another is tried: a peer that is gone without a word
 /// is otherwise noticed only when the operating system gives up.
 const SILENCE: Duration = Duration::from_secs(4);
+
+/// Until when, from its beginning, what may be run twice is run anew when the connection broke under it or Redis is only
+/// starting; and the first pause, which doubles.
+const READ_MAX: Duration = Duration::from_secs(1);
+const READ_PAUSE: Duration = Duration::from_millis(10);
 
 /// The wait between attempts to connect grows from the first to the second. All callers share one attempt.
 const RECONNECT_MIN: Duration = Duration::from_millis(50);
@@ -115,7 +120,7 @@ impl Link {
         result.map_err(unavailable)
     }
 
-    /// Runs commands that may be run twice: again, if the connection broke under them.
+    /// Runs commands that may be run twice, for as long as it takes a connection to be replaced.
     ///
     /// # Errors
     ///
@@ -127,13 +132,19 @@ impl Link {
     where
         F: Future<Output = RedisResult<T>>,
     {
-        let (connection, made) = self.connection()?;
-        let mut result = commands(connection.clone()).await;
-        if result.as_ref().is_err_and(|error| error.is_io_error() && !error.is_timeout()) {
-            result = commands(connection).await;
+        let begun = Instant::now();
+        let mut pause = READ_PAUSE;
+        loop {
+            let (connection, made) = self.connection()?;
+            let result = commands(connection).await;
+            self.note(made, result.as_ref().err());
+            let passes = result.as_ref().is_err_and(passes);
+            if !passes || begun.elapsed() + pause > READ_MAX {
+                return result.map_err(unavailable);
+            }
+            sleep(jittered(pause)).await;
+            pause *= 2;
         }
-        self.note(made, result.as_ref().err());
-        result.map_err(unavailable)
     }
 
     fn current(&self) -> MutexGuard<'_, Current> {
@@ -189,6 +200,12 @@ fn is_for_good(error: &RedisError) -> bool {
     let codes = ["READONLY", "NOAUTH", "WRONGPASS", "ERR"];
     error.code().is_some_and(|code| codes.contains(&code))
         || error.kind() == ErrorKind::AuthenticationFailed
+}
+
+/// Whether a moment later all may be well. After a silence as long as an answer may take, nobody waits for more.
+fn passes(error: &RedisError) -> bool {
+    let broken = error.is_io_error() && !error.is_timeout();
+    broken || is_for_good(error) || error.code() == Some("LOADING")
 }
 
 /// The caller is told that it is away; why is logged where the answer is made.

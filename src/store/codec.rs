@@ -9,7 +9,7 @@
 //! - deleted: until when, and the creation's record.
 //!
 //! The state holds only what is costly to fold (position) or not in the records (expiry); the rest comes from the records,
-//! which are all read anyway. States and records are postcard. Times within a game are milliseconds since its creation,
+//! which are all read anyway. States and records are postcard. Times of records are milliseconds since the record before,
 //! which keeps them short.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -55,7 +55,7 @@ struct TombstoneV1<'a> {
 
 #[derive(Serialize, Deserialize)]
 struct RecordV1<'a> {
-    /// Since the creation; the creation's own is since the epoch.
+    /// Since the record before; the creation's own is since the epoch.
     time: u64,
     request: Option<([u8; 6], [u8; 2])>,
     #[serde(borrow)]
@@ -71,11 +71,11 @@ enum ActV1<'a> {
         #[serde(borrow)]
         seat: SeatV1<'a>,
     },
-    MovePlayed {
-        color: u8,
-        /// Ten times the rank, and the file.
-        square: u8,
-    },
+    // A move is most of what a game is: its colour goes with the kind, and the square is ten times the rank, and the file.
+    BlackMoved(u8),
+    WhiteMoved(u8),
+    RedMoved(u8),
+    GreenMoved(u8),
     Resigned {
         color: u8,
     },
@@ -135,16 +135,17 @@ fn unversioned(bytes: &[u8]) -> Result<&[u8], StoreError> {
     }
 }
 
-/// One record of a game created at `create_time`.
-fn record_bytes(record: &Record, create_time: Millis) -> Vec<u8> {
+/// One record, after one of the time `before`; after none for a creation.
+fn record_bytes(record: &Record, before: Millis) -> Vec<u8> {
     let rules;
-    let (time, act) = match &record.act {
+    let act = match &record.act {
         Act::Created(creation) => {
             rules = creation.rules.to_bytes();
-            (record.time.0, ActV1::Created(creation_form(creation, &rules)))
+            ActV1::Created(creation_form(creation, &rules))
         }
-        act => (record.time.0.saturating_sub(create_time.0), act_form(act)),
+        act => act_form(act),
     };
+    let time = record.time.0.saturating_sub(before.0);
     let request = record.request.map(|mark| (mark.tag, mark.command));
     let body = write(&RecordV1 { time, request, act });
     let mut packed = write(&body.len());
@@ -152,10 +153,13 @@ fn record_bytes(record: &Record, create_time: Millis) -> Vec<u8> {
     packed
 }
 
+/// The time before every creation.
+const EPOCH: Millis = Millis(0);
+
 /// The record of the last commit, as it is appended.
 pub fn last_record_bytes(stored: &Stored) -> Vec<u8> {
-    let record = stored.last_record();
-    record.map(|record| record_bytes(record, stored.game.create_time)).unwrap_or_default()
+    let Some((last, earlier)) = stored.history.split_last() else { return Vec::new() };
+    record_bytes(last, earlier.last().map_or(EPOCH, |record| record.time))
 }
 
 fn creation_form<'a>(creation: &'a Creation, rules: &'a [u8]) -> CreationV1<'a> {
@@ -185,7 +189,13 @@ fn act_form(act: &Act) -> ActV1<'_> {
             ActV1::SeatClaimed { color: color.number(), seat: seat_form(player, *token) }
         }
         Act::MovePlayed { color, square } => {
-            ActV1::MovePlayed { color: color.number(), square: square.rank() * 10 + square.file() }
+            let square = square.rank() * 10 + square.file();
+            match color {
+                Color::Black => ActV1::BlackMoved(square),
+                Color::White => ActV1::WhiteMoved(square),
+                Color::Red => ActV1::RedMoved(square),
+                Color::Green => ActV1::GreenMoved(square),
+            }
         }
         Act::Resigned { color } => ActV1::Resigned { color: color.number() },
         Act::Aborted => ActV1::Aborted,
@@ -232,7 +242,7 @@ fn live_parts(entry: &[u8]) -> Result<(&[u8], &[u8]), StoreError> {
 
 /// The tombstone of a game.
 pub fn tombstone_bytes(creation: Option<&Record>, until: Millis) -> Vec<u8> {
-    let creation = creation.map(|record| record_bytes(record, record.time));
+    let creation = creation.map(|record| record_bytes(record, EPOCH));
     let form = TombstoneV1 { creation: creation.as_deref(), until: until.0 };
     [&[FORM, DELETED], write(&form).as_slice()].concat()
 }
@@ -264,17 +274,17 @@ fn read_history(mut bytes: &[u8]) -> Result<Vec<Record>, StoreError> {
         let (body, rest) = rest
             .split_at_checked(length)
             .ok_or_else(|| corrupt("record", "shorter than its length"))?;
-        let created = history.first().map_or(Millis(0), |first| first.time);
-        history.push(read_record(body, created)?);
+        let before = history.last().map_or(EPOCH, |record| record.time);
+        history.push(read_record(body, before)?);
         bytes = rest;
     }
     Ok(history)
 }
 
-fn read_record(bytes: &[u8], created: Millis) -> Result<Record, StoreError> {
+fn read_record(bytes: &[u8], before: Millis) -> Result<Record, StoreError> {
     let form: RecordV1 = read(bytes, "record")?;
     Ok(Record {
-        time: Millis(created.0.saturating_add(form.time)),
+        time: Millis(before.0.saturating_add(form.time)),
         request: form.request.map(|(tag, command)| RequestMark { tag, command }),
         act: match form.act {
             ActV1::Created(creation) => Act::Created(Box::new(read_creation(creation)?)),
@@ -282,15 +292,19 @@ fn read_record(bytes: &[u8], created: Millis) -> Result<Record, StoreError> {
                 let (player, token) = read_seat(seat);
                 Act::SeatClaimed { color: read_color(color)?, player, token }
             }
-            ActV1::MovePlayed { color, square } => Act::MovePlayed {
-                color: read_color(color)?,
-                square: Square::new(square % 10, square / 10)
-                    .ok_or_else(|| corrupt("square", square))?,
-            },
+            ActV1::BlackMoved(square) => read_move(Color::Black, square)?,
+            ActV1::WhiteMoved(square) => read_move(Color::White, square)?,
+            ActV1::RedMoved(square) => read_move(Color::Red, square)?,
+            ActV1::GreenMoved(square) => read_move(Color::Green, square)?,
             ActV1::Resigned { color } => Act::Resigned { color: read_color(color)? },
             ActV1::Aborted => Act::Aborted,
         },
     })
+}
+
+fn read_move(color: Color, square: u8) -> Result<Act, StoreError> {
+    let square = Square::new(square % 10, square / 10).ok_or_else(|| corrupt("square", square))?;
+    Ok(Act::MovePlayed { color, square })
 }
 
 fn read_creation(form: CreationV1) -> Result<Creation, StoreError> {

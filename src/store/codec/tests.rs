@@ -164,8 +164,9 @@ fn layouts() -> [(&'static str, Layout, Millis); 2] {
 }
 
 fn live_bytes(stored: &Stored) -> Vec<u8> {
-    let created = stored.game.create_time;
-    let records = stored.history.iter().flat_map(|record| record_bytes(record, created));
+    let before = [EPOCH].into_iter().chain(stored.history.iter().map(|record| record.time));
+    let records = stored.history.iter().zip(before);
+    let records = records.flat_map(|(record, before)| record_bytes(record, before));
     head_bytes(&stored.game).into_iter().chain(records).collect()
 }
 

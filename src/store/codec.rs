@@ -4,7 +4,7 @@
 //! An entry is the form's byte, a byte for live or deleted, and then
 //!
 //! - live: the revision and the digest, 8 bytes each, big-endian; the length of the state in one byte; the state; the
-//!   records, each with its length before it. So an entry's version can be compared, and a record appended, without
+//!   records, each telling where it ends. So an entry's version can be compared, and a record appended, without
 //!   reading the rest; a store that can do no more than cut and join bytes can commit.
 //! - deleted: until when, and the creation's record.
 //!
@@ -147,10 +147,7 @@ fn record_bytes(record: &Record, before: Millis) -> Vec<u8> {
     };
     let time = record.time.0.saturating_sub(before.0);
     let request = record.request.map(|mark| (mark.tag, mark.command));
-    let body = write(&RecordV1 { time, request, act });
-    let mut packed = write(&body.len());
-    packed.extend(body);
-    packed
+    write(&RecordV1 { time, request, act })
 }
 
 /// The time before every creation.
@@ -269,20 +266,16 @@ pub fn read_entry(entry: &[u8]) -> Result<Lookup, StoreError> {
 fn read_history(mut bytes: &[u8]) -> Result<Vec<Record>, StoreError> {
     let mut history: Vec<Record> = Vec::new();
     while !bytes.is_empty() {
-        let (length, rest): (usize, _) =
-            postcard::take_from_bytes(bytes).map_err(|error| corrupt("record length", error))?;
-        let (body, rest) = rest
-            .split_at_checked(length)
-            .ok_or_else(|| corrupt("record", "shorter than its length"))?;
+        let (form, rest): (RecordV1, _) =
+            postcard::take_from_bytes(bytes).map_err(|error| corrupt("record", error))?;
         let before = history.last().map_or(EPOCH, |record| record.time);
-        history.push(read_record(body, before)?);
+        history.push(read_record(form, before)?);
         bytes = rest;
     }
     Ok(history)
 }
 
-fn read_record(bytes: &[u8], before: Millis) -> Result<Record, StoreError> {
-    let form: RecordV1 = read(bytes, "record")?;
+fn read_record(form: RecordV1, before: Millis) -> Result<Record, StoreError> {
     Ok(Record {
         time: Millis(before.0.saturating_add(form.time)),
         request: form.request.map(|(tag, command)| RequestMark { tag, command }),

@@ -1,5 +1,6 @@
-//! What every call of the contract passes through, outermost first: `log`, then `only_grpc`, then `bound` (deadline, whole
-//! message, calls in flight), then `explain` right around tonic.
+//! What every call passes through, outermost first: a line in the log, gRPC alone, and for the contract `bound` (deadline,
+//! whole message, calls in flight), then `explain` right around tonic. One layer does it all: each of its own would
+//! cost every call copies of the router and futures on the heap.
 
 use std::{sync::Arc, time::Duration};
 
@@ -77,31 +78,27 @@ impl InFlight {
     }
 }
 
-/// Logs each call at debug level: what was called, how it was answered, how long that took.
-pub async fn log(request: Request, next: Next) -> Response {
-    let path = request.uri().path().to_owned();
+/// Answers whatever is no gRPC as the protocol asks, before it is taken for a message; hands the rest on. Logs each call at
+/// debug level: what was called, how it was answered, how long that took.
+pub async fn pass(State(in_flight): State<InFlight>, request: Request, next: Next) -> Response {
+    let uri = request.uri().clone();
     let start = Instant::now();
-    let response = next.run(request).await;
-    let code = Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code());
-    tracing::debug!(path, ?code, millis = start.elapsed().as_millis(), "answered");
-    response
-}
-
-/// Answers whatever is no gRPC as the protocol asks, before it is taken for a message.
-pub async fn only_grpc(request: Request, next: Next) -> Response {
     let content_type = request.headers().get(header::CONTENT_TYPE);
-    match content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc")) {
+    let grpc = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
+    let response = match grpc {
+        true if uri.path().starts_with(SERVICE_PATH) => bound(&in_flight, request, next).await,
         true => next.run(request).await,
         false => StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response(),
-    }
+    };
+    let code = Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code());
+    let millis = start.elapsed().as_millis();
+    tracing::debug!(path = uri.path(), ?code, millis, "answered");
+    response
 }
 
 /// Bounds a call of the contract: its deadline, its message, and how many are in flight. Only a call whose whole message
 /// is here is in flight.
-pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Next) -> Response {
-    if !request.uri().path().starts_with(SERVICE_PATH) {
-        return next.run(request).await;
-    }
+async fn bound(in_flight: &InFlight, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let asked = request.headers().get("grpc-timeout").and_then(timeout);
     let (mut parts, body) = request.into_parts();
@@ -113,7 +110,7 @@ pub async fn bound(State(in_flight): State<InFlight>, request: Request, next: Ne
     let call = async {
         let (message, _large) = receive(body, &in_flight.large_messages).await?;
         let _place = in_flight.place()?;
-        Ok(next.run(Request::from_parts(parts, message)).await)
+        Ok(explain(Request::from_parts(parts, message), next).await)
     };
     let last = asked.map_or(CALL_MAX, |asked| asked.min(CALL_MAX));
     let answered = tokio::time::timeout_at(start + last, call).await;
@@ -156,11 +153,10 @@ fn is_one_message(body: &[u8]) -> bool {
 
 /// Gives the refusals that tonic makes before any handler runs the form of ours: what it cannot decode is INTERNAL to it,
 /// what it does not know UNIMPLEMENTED.
-pub async fn explain(request: Request, next: Next) -> Response {
-    let ours = request.uri().path().starts_with(SERVICE_PATH);
+async fn explain(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     match Status::from_header_map(response.headers()) {
-        Some(theirs) if ours && theirs.details().is_empty() => match theirs.code() {
+        Some(theirs) if theirs.details().is_empty() => match theirs.code() {
             Code::Internal => refusal(Error::Invalid(Faults::one(
                 "",
                 "cannot be decoded as this request's message",

@@ -48,12 +48,7 @@ pub fn router(
         .add_service(reflection().build_v1()?.max_decoding_message_size(QUESTION_MAX))
         .add_service(reflection().build_v1alpha()?.max_decoding_message_size(QUESTION_MAX))
         .add_service(health.max_decoding_message_size(QUESTION_MAX));
-    Ok(routes
-        .into_axum_router()
-        .layer(middleware::from_fn(layers::explain))
-        .layer(middleware::from_fn_with_state(in_flight, layers::bound))
-        .layer(middleware::from_fn(layers::only_grpc))
-        .layer(middleware::from_fn(layers::log)))
+    Ok(routes.into_axum_router().layer(middleware::from_fn_with_state(in_flight, layers::pass)))
 }
 
 /// Lets pages of any origin call: a call's right is the token that it shows, and nothing that a browser adds by itself.

@@ -10,7 +10,7 @@ use reversi_rules::Status;
 
 use crate::{
     error::StoreError,
-    model::{Game, GameId, Millis, Stored},
+    model::{Game, GameId, Millis, Seat, Stored},
 };
 
 /// How many rows one page looks at, so that a filter that matches almost nothing cannot hold the store.
@@ -129,9 +129,29 @@ impl Cursor {
 }
 
 /// All index rows of a game as it stands.
-pub fn rows_of(game: &Game) -> BTreeSet<Vec<u8>> {
+fn rows_of(game: &Game) -> BTreeSet<Vec<u8>> {
     let place = Cursor::of(game).bytes();
     Facet::of(game).map(|facet| [facet.bytes(), place.clone()].concat()).collect()
+}
+
+/// The index rows that go and those that come when `before` is replaced by `after`; nothing may be on either side.
+pub fn changed_rows(before: Option<&Game>, after: Option<&Game>) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    if before.zip(after).is_some_and(|(before, after)| same_rows(before, after)) {
+        return Default::default();
+    }
+    let [old, new] = [before, after].map(|game| game.map(rows_of).unwrap_or_default());
+    (old.difference(&new).cloned().collect(), new.difference(&old).cloned().collect())
+}
+
+/// Whether two states of one game have the same index rows, as before and after most moves; told without making them.
+pub fn same_rows(before: &Game, after: &Game) -> bool {
+    let player =
+        |(before, after): (&Seat, &Seat)| before.player.player_id == after.player.player_id;
+    before.create_time == after.create_time
+        && before.table.status() == after.table.status()
+        && before.seats.len() == after.seats.len()
+        && before.seats.iter().zip(&after.seats).all(player)
+        && before.labels == after.labels
 }
 
 impl Query {

@@ -8,10 +8,12 @@ use std::{
 use async_trait::async_trait;
 use reversi_rules::Layout;
 
-use super::{Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed, listing::rows_of};
+use super::{
+    Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed, listing::changed_rows,
+};
 use crate::{
     error::StoreError,
-    model::{GameId, Millis, Record, Stored},
+    model::{Game, GameId, Millis, Record, Stored},
 };
 
 /// Games in memory, gone with the process.
@@ -50,6 +52,13 @@ impl Slot {
         }
     }
 
+    fn game(&self) -> Option<&Game> {
+        match self {
+            Self::Live(stored) => Some(&stored.game),
+            Self::Deleted { .. } => None,
+        }
+    }
+
     fn lookup(&self) -> Lookup {
         match self {
             Self::Live(stored) => Lookup::Found(stored.clone()),
@@ -61,17 +70,13 @@ impl Slot {
 impl State {
     /// Replaces what is under `id`, its index rows and its expiry with it.
     fn replace(&mut self, id: &GameId, slot: Option<Slot>) {
-        let rows = |slot: &Slot| match slot {
-            Slot::Live(stored) => rows_of(&stored.game),
-            Slot::Deleted { .. } => BTreeSet::new(),
-        };
         let old = self.games.remove(id);
-        let old_rows = old.as_ref().map(rows).unwrap_or_default();
-        let new_rows = slot.as_ref().map(rows).unwrap_or_default();
-        for row in old_rows.difference(&new_rows) {
-            self.rows.remove(row);
+        let (gone, come) =
+            changed_rows(old.as_ref().and_then(Slot::game), slot.as_ref().and_then(Slot::game));
+        for row in gone {
+            self.rows.remove(&row);
         }
-        self.rows.extend(new_rows.difference(&old_rows).cloned());
+        self.rows.extend(come);
         if let Some(old) = old {
             self.expiry.remove(&(old.until(), Expiring::Game(id.clone())));
         }

@@ -9,7 +9,7 @@ use reversi_rules::Layout;
 use crate::{
     error::StoreError,
     model::{Game, GameId, Millis, Stored},
-    store::{Commit, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, listing::rows_of},
+    store::{Commit, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, listing::changed_rows},
 };
 
 const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
@@ -267,14 +267,12 @@ impl<'a> Tables<'a> {
         before: Option<Kept>,
         after: Option<(Kept, &[u8])>,
     ) -> Result<(), redb::StorageError> {
-        let rows =
-            |kept: Option<Kept>| kept.and_then(|kept| kept.game).map(rows_of).unwrap_or_default();
-        let old_rows = rows(before);
-        let new_rows = rows(after.map(|(kept, _)| kept));
-        for row in old_rows.difference(&new_rows) {
+        let (gone, come) =
+            changed_rows(before.and_then(|kept| kept.game), after.and_then(|(kept, _)| kept.game));
+        for row in gone {
             self.rows.remove(row.as_slice())?;
         }
-        for row in new_rows.difference(&old_rows) {
+        for row in come {
             self.rows.insert(row.as_slice(), ())?;
         }
         if let Some(before) = before {

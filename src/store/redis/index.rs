@@ -20,7 +20,7 @@ use crate::{
     model::{Game, Lifetimes, Millis, Stored},
     store::{
         Listing, Lookup, Query, codec,
-        listing::{Cursor, Facet, SCAN_MAX},
+        listing::{Cursor, Facet, SCAN_MAX, same_rows},
     },
 };
 
@@ -49,11 +49,13 @@ impl Rows {
 
     /// Whether a commit has to touch the rows, and which become stale by it.
     pub fn changed(before: &Game, after: &Game, lifetimes: Lifetimes) -> Option<(Self, Self)> {
-        let (mut old, new) = (Self::of(before, lifetimes), Self::of(after, lifetimes));
         let turn = |time: Millis| u128::from(time.0) / period(lifetimes).as_millis().max(1);
-        let same = old.keys == new.keys && turn(before.update_time) == turn(after.update_time);
+        if same_rows(before, after) && turn(before.update_time) == turn(after.update_time) {
+            return None;
+        }
+        let (mut old, new) = (Self::of(before, lifetimes), Self::of(after, lifetimes));
         old.keys.retain(|key| !new.keys.contains(key));
-        (!same).then_some((old, new))
+        Some((old, new))
     }
 
     /// Adds the rows.

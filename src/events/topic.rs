@@ -25,6 +25,9 @@ use crate::{
     wire,
 };
 
+/// How far ahead of ours a store's clock may be: a game that goes so long before its time has expired.
+const CLOCK_SKEW: Duration = Duration::from_secs(2);
+
 /// An event, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -100,7 +103,8 @@ impl Tip {
             Lookup::Found(_) => self.closed = Some(Closed::End(EndReason::GameExpired)),
             Lookup::Deleted(_) => self.closed = Some(Closed::End(EndReason::GameDeleted)),
             Lookup::Missing => {
-                let expired = self.game.as_ref().is_some_and(|game| game.expire_time <= now);
+                let soon = now.after(CLOCK_SKEW);
+                let expired = self.game.as_ref().is_some_and(|game| game.expire_time <= soon);
                 self.closed = Some(match expired {
                     true => Closed::End(EndReason::GameExpired),
                     false => Closed::Vanished,

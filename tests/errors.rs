@@ -97,6 +97,36 @@ async fn malformed_fields_are_named_all_at_once(store: StoreKind) {
     );
     let bad = v1::CreateLayoutRequest { handicap_corners: 5, count: 0, ..Default::default() };
     assert_invalid(&refusal(client.create_layout(bad).await), &["handicap_corners", "count"]);
+    let bad = v1::CreateLayoutRequest { board: 99, handicap_corners: 9, count: 0, seed: None };
+    let fields = ["board", "handicap_corners", "count"];
+    assert_invalid(&refusal(client.create_layout(bad).await), &fields);
+    let bad = v1::ListGamesRequest { label: "k\n=v".into(), ..Default::default() };
+    assert_invalid(&refusal(client.list_games(bad).await), &["label"]);
+    let long = v1::ListGamesRequest { page_token: "A".repeat(3_000), ..Default::default() };
+    assert_invalid(&refusal(client.list_games(long).await), &["page_token"]);
+    let nil = "00000000-0000-0000-0000-000000000000".to_owned();
+    let bad = v1::CreateGameRequest { request_id: nil, ..Default::default() };
+    assert_invalid(&refusal(client.create_game(bad).await), &["request_id"]);
+    // Of an unknown board nothing is said but that.
+    let squares = vec!["j10".into(), "d4".into()];
+    let rules = v1::Rules {
+        board: 9,
+        blocked_squares: Some(v1::BlockedSquares { squares, ..Default::default() }),
+        ..Default::default()
+    };
+    let bad = v1::CreateGameRequest {
+        rules: Some(rules),
+        seats: vec![
+            v1::NewSeat::default(),
+            v1::NewSeat::default(),
+            v1::NewSeat { display_name: "\t".into(), ..Default::default() },
+        ],
+        ..Default::default()
+    };
+    assert_invalid(
+        &refusal(client.create_game(bad).await),
+        &["rules.board", "seats", "seats[2].display_name"],
+    );
     let both = v1::ResignGameRequest {
         game_id: "g".into(),
         seat_token: "t".into(),

@@ -226,6 +226,11 @@ async fn a_request_id_with_another_command_is_refused(store: StoreKind) {
         assert_eq!(refused.reason, "REQUEST_ID_REUSED");
         assert_eq!(refused.metadata["current_revision"], "2");
     }
+    for revision in (0..400).filter(|revision| *revision != 1) {
+        let expected_version = Some(v1::Version { revision, digest: 0 });
+        let other = v1::MakeMoveRequest { expected_version, ..make.clone() };
+        assert_eq!(refusal(client.make_move(other).await).reason, "REQUEST_ID_REUSED");
+    }
     let resign = v1::ResignGameRequest {
         game_id: table.id.clone(),
         seat_token: table.tokens[&(Color::Black as i32)].clone(),
@@ -242,6 +247,10 @@ async fn a_request_id_with_another_command_is_refused(store: StoreKind) {
 
     let creation = v1::CreateGameRequest { request_id: request_id(), ..Default::default() };
     client.create_game(creation.clone()).await.expect("a game");
+    let unknown = v1::BlockedSquares { layout_id: "nonesuch".into(), ..Default::default() };
+    let rules = Some(v1::Rules { blocked_squares: Some(unknown), ..Default::default() });
+    let other = v1::CreateGameRequest { rules, ..creation.clone() };
+    assert_eq!(refusal(client.create_game(other).await).reason, "LAYOUT_NOT_FOUND");
     let with = |change: fn(&mut v1::CreateGameRequest)| {
         let mut other = creation.clone();
         change(&mut other);

@@ -23,7 +23,10 @@ fn write<T: Serialize>(kind: u8, value: &T) -> String {
 }
 
 fn read<T: DeserializeOwned>(kind: u8, text: &str) -> Option<T> {
-    let bytes = BASE64URL_NOPAD.decode(text.get(..TOKEN_MAX.min(text.len()))?.as_bytes()).ok()?;
+    if text.len() > TOKEN_MAX {
+        return None;
+    }
+    let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
     let (first, body) = bytes.split_first()?;
     let (value, rest) = postcard::take_from_bytes(body).ok()?;
     (*first == kind && rest.is_empty()).then_some(value)

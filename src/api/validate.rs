@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use reversi_proto::{convert, v1};
-use reversi_rules::{Color, Square, Status, Version};
+use reversi_rules::{Board, Color, Layout, Square, Status, Version};
 
 use super::page_token::{EventsToken, GamesToken};
 use crate::{
@@ -33,10 +33,14 @@ pub fn create_game(request: v1::CreateGameRequest) -> Result<CreateGame, Error> 
     let mut faults = Faults::default();
     let message = request.rules.unwrap_or_default();
     let (setup, unknown) = convert::setup(&message);
-    let (checked, refused) = match setup.check() {
+    let (checked, mut refused) = match setup.check() {
         Ok(checked) => (Some(checked), Vec::new()),
         Err(refused) => (None, refused),
     };
+    // Where the board is unknown nothing can be said of its squares.
+    if unknown.iter().any(|fault| fault.field == "board") {
+        refused.retain(|fault| !fault.field.starts_with("blocked_squares.squares["));
+    }
     for fault in unknown.into_iter().chain(refused) {
         faults.add(format!("rules.{}", fault.field), fault.problem);
     }
@@ -47,7 +51,7 @@ pub fn create_game(request: v1::CreateGameRequest) -> Result<CreateGame, Error> 
         faults.add("seats", format!("must be none or {players}, one for each player, not {given}"));
     }
     let mut seats = Vec::new();
-    for (index, seat) in request.seats.into_iter().enumerate().take(players.min(4)) {
+    for (index, seat) in request.seats.into_iter().enumerate() {
         let field = format!("seats[{index}]");
         let who = player(&mut faults, &format!("{field}."), seat.player_id, seat.display_name);
         if seat.open && who != Player::default() {
@@ -55,7 +59,9 @@ pub fn create_game(request: v1::CreateGameRequest) -> Result<CreateGame, Error> 
         }
         seats.push((!seat.open).then_some(who));
     }
-    seats.resize(players.min(4), None);
+    if seats.is_empty() {
+        seats.resize(players.min(4), None);
+    }
 
     let labels = labels(&mut faults, request.labels);
     let request = request_id(&mut faults, &request.request_id);
@@ -130,13 +136,21 @@ pub fn layout_id(text: &str) -> Result<String, Error> {
     faults.or(id.to_string())
 }
 
-/// A CreateLayout; how its numbers combine is checked by the drawing.
+/// A CreateLayout.
 pub fn create_layout(request: v1::CreateLayoutRequest) -> Result<DrawLayout, Error> {
-    let v1::CreateLayoutRequest { board, handicap_corners, count, seed } = request;
-    match convert::board(board) {
-        Some(board) => Ok(DrawLayout { board, handicap_corners, count, seed }),
-        None => Err(Error::Invalid(Faults::one("board", format!("has no value {board}")))),
+    let v1::CreateLayoutRequest { board: number, handicap_corners, count, seed } = request;
+    let mut faults = Faults::default();
+    let board = convert::board(number).unwrap_or_else(|| {
+        faults.add("board", format!("has no value {number}"));
+        Board::default()
+    });
+    // The default board takes every handicap, so an unknown one makes no false faults.
+    for fault in Layout::check_draw(board, handicap_corners, count) {
+        faults.add(fault.field, fault.problem);
     }
+    let small = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
+    let (handicap_corners, count) = (small(handicap_corners), small(count));
+    faults.or(DrawLayout { board, handicap_corners, count, seed })
 }
 
 /// A ListGames.
@@ -245,7 +259,7 @@ fn request_id(faults: &mut Faults, text: &str) -> Option<RequestId> {
     let request = RequestId::parse(text);
     if request.is_none() && !text.is_empty() {
         // What it is stays untold: it may be somebody's secret.
-        faults.add("request_id", "must be empty or a UUID in its 36-character form");
+        faults.add("request_id", "must be empty or a UUID in its 36-character form, not all zeros");
     }
     request
 }
@@ -268,7 +282,6 @@ fn text(faults: &mut Faults, field: &str, text: String, bytes_max: usize) -> Str
 fn labels(faults: &mut Faults, labels: BTreeMap<String, String>) -> BTreeMap<String, String> {
     if labels.len() > LABELS_MAX {
         faults.add("labels", format!("must be at most {LABELS_MAX}, not {}", labels.len()));
-        return labels;
     }
     for (key, value) in &labels {
         let field = format!("labels[{}]", quoted(key));
@@ -297,11 +310,13 @@ fn label_filter(faults: &mut Faults, text: &str) -> Option<(String, String)> {
     }
     let parts = text.split_once('=');
     let fits = parts.filter(|(key, value)| {
-        (1..=LABEL_KEY_MAX).contains(&key.len()) && value.len() <= LABEL_VALUE_MAX
+        (1..=LABEL_KEY_MAX).contains(&key.len())
+            && value.len() <= LABEL_VALUE_MAX
+            && !text.chars().any(char::is_control)
     });
     if fits.is_none() {
         let problem = format!(
-            "must be key=value, at most {LABEL_KEY_MAX} and {LABEL_VALUE_MAX} bytes, not {}",
+            "must be key=value, {LABEL_KEY_MAX} and {LABEL_VALUE_MAX} bytes without control characters, not {}",
             quoted(text)
         );
         faults.add("label", problem);

@@ -232,7 +232,7 @@ impl Topic {
             let read = lookup.and_then(|lookup| tip.read(lookup, lifetimes, Millis::now()));
             result = match (read, tip.closed) {
                 (Err(error), _) => {
-                    tracing::warn!(game_id = %self.id, %error, "a watched game could not be read");
+                    tracing::warn!(game_id = ?self.id, %error, "a watched game could not be read");
                     Err(error.into())
                 }
                 (Ok(()), None | Some(Closed::End(EndReason::GameFinished))) => Ok(()),

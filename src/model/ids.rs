@@ -80,12 +80,13 @@ pub type Salt = [u8; 16];
 pub struct RequestId(Uuid);
 
 impl RequestId {
-    /// Reads a UUID in its 36-character form, in either case.
+    /// Reads a UUID in its 36-character form, in either case. The nil UUID is none: it is what a field holds that somebody
+    /// forgot to set.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() != 36 {
             return None;
         }
-        Uuid::try_parse(text).ok().map(Self)
+        Uuid::try_parse(text).ok().filter(|id| !id.is_nil()).map(Self)
     }
 }
 

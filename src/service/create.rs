@@ -51,17 +51,24 @@ impl Service {
             Some(request) => {
                 let id = GameId::of_request(request);
                 // A repeat is answered before anything that may have changed since is looked at, a layout above all.
-                if let Some(first) = self.first_answer(command, self.store.load(&id).await?)? {
-                    return Ok(first);
+                match self.first_answer(command, self.store.load(&id).await?) {
+                    Ok(None) => id,
+                    Ok(Some(first)) => return Ok(first),
+                    Err(reused) => {
+                        // Of another command, an unknown layout is told first.
+                        if let BlockedRequest::Stored { layout_id } = command.rules.blocked() {
+                            self.layout(layout_id).await?;
+                        }
+                        return Err(reused);
+                    }
                 }
-                id
             }
         };
         let rules = self.complete(command).await?;
         let layout = rules.layout().cloned();
         let (record, tokens) = creation(command, id, rules);
         let game = Game::created(&record, self.lifetimes)?;
-        // First, so that every layout id that a game shows can be fetched.
+        // First, so that the layout of a new game can be fetched by its id.
         if let Some(layout) = layout {
             self.store.put_layout(layout, game.expire_time).await?;
         }

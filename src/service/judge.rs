@@ -1,7 +1,7 @@
 //! Judges a change on a game as stored: the contract's table of refusals, in its order. Pure: the same game and command
 //! always get the same verdict, so a verdict stands for exactly as long as the game's version does.
 
-use reversi_rules::{Cell, Color, Refusal as RulesRefusal, Square};
+use reversi_rules::{Cell, Color, Refusal as RulesRefusal, Square, Version};
 
 use super::command::{Action, ChangeGame};
 use crate::{
@@ -55,7 +55,9 @@ pub fn judge(
     if let Some(mark) = mark
         && let Some((revision, record)) = stored.find(mark.tag)
     {
-        return match record.request == Some(mark) && answers(&record.act, &command.action) {
+        let same =
+            record.request == Some(mark) && answers(revision, &record.act, role, &command.action);
+        return match same {
             true => Ok(Verdict::Done { revision }),
             false => Err(refuse(Refusal::RequestIdReused)),
         };
@@ -95,16 +97,18 @@ fn fingerprint(role: Option<Role>, action: &Action) -> Vec<u8> {
     bytes
 }
 
-/// Whether a committed act can be what such a command was answered with.
-fn answers(act: &Act, action: &Action) -> bool {
+/// Whether the act that was committed at `revision` can be what such a command was answered with.
+fn answers(revision: u64, act: &Act, role: Option<Role>, action: &Action) -> bool {
     match (act, action) {
         (Act::SeatClaimed { color, player, .. }, Action::Join { color: asked, player: who }) => {
             asked.is_none_or(|asked| asked == *color) && player == who
         }
-        (Act::MovePlayed { square, .. }, Action::Move { square: asked, .. }) => square == asked,
-        (Act::Resigned { .. }, Action::Resign { .. }) | (Act::Aborted, Action::Abort { .. }) => {
-            true
+        (Act::MovePlayed { color, square }, Action::Move { square: asked, expected, .. }) => {
+            let judged_on = |version: Version| version.revision.checked_add(1) == Some(revision);
+            role == Some(Role::Seat(*color)) && square == asked && expected.is_none_or(judged_on)
         }
+        (Act::Resigned { color }, Action::Resign { .. }) => role == Some(Role::Seat(*color)),
+        (Act::Aborted, Action::Abort { .. }) => true,
         (
             Act::Created(_)
             | Act::SeatClaimed { .. }
@@ -162,12 +166,11 @@ pub fn seat_token(game: &Game, command: &ChangeGame, color: Color, fresh: &Token
 }
 
 fn fit(game: &Game, square: Square) -> Result<(), Refusal> {
-    let problem = match game.table.position().cell(square) {
-        Cell::Outside => format!("is not on this game's board, {square} is outside"),
-        Cell::Blocked => format!("is blocked in this game, {square} takes no disc"),
+    Err(translate(match game.table.position().cell(square) {
+        Cell::Outside => RulesRefusal::SquareOffBoard(square),
+        Cell::Blocked => RulesRefusal::SquareBlocked(square),
         Cell::Empty | Cell::Neutral | Cell::Disc(_) => return Ok(()),
-    };
-    Err(Refusal::Unfit(Faults::one("square", problem)))
+    }))
 }
 
 fn translate(refusal: RulesRefusal) -> Refusal {

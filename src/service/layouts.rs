@@ -4,7 +4,7 @@ use reversi_rules::{Board, Layout};
 
 use super::Service;
 use crate::{
-    error::{Error, Faults},
+    error::Error,
     model::{Millis, random},
 };
 
@@ -14,9 +14,9 @@ pub struct DrawLayout {
     /// For this board.
     pub board: Board,
     /// For this handicap.
-    pub handicap_corners: u32,
+    pub handicap_corners: u8,
     /// How many squares.
-    pub count: u32,
+    pub count: u8,
     /// From this seed, or from one drawn now.
     pub seed: Option<u64>,
 }
@@ -26,16 +26,11 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`], every fault at once; [`Error::Store`].
+    /// [`Error::Store`]; [`Error::Internal`] when the numbers do not combine, which the form's check has seen to.
     pub async fn draw_layout(&self, command: DrawLayout) -> Result<Layout, Error> {
         let DrawLayout { board, handicap_corners, count, seed } = command;
-        let mut faults = Faults::default();
-        for fault in Layout::check_draw(board, handicap_corners, count) {
-            faults.add(fault.field, fault.problem);
-        }
-        faults.or(())?;
         let seed = seed.unwrap_or_else(|| u64::from_be_bytes(random()));
-        let layout = Layout::draw(board, handicap_corners as u8, count as u8, seed)
+        let layout = Layout::draw(board, handicap_corners, count, seed)
             .map_err(|faults| Error::Internal(format!("a checked draw failed: {faults:?}")))?;
         let until = Millis::now().after(self.lifetimes.idle);
         let (store, stored) = (self.store.clone(), layout);

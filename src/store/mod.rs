@@ -128,7 +128,7 @@ impl StoreUrl {
             Some(("file", "")) => Err("file: needs a path, such as file:reversi.redb".into()),
             Some(("file", path)) => Ok(Self::File(path.into())),
             Some(("redis", _)) => RedisUrl::parse(url).map(Self::Redis),
-            // No more of it is told back than the scheme: there may be a password in it.
+            // Of a URL no more is told back than the scheme: there may be a password in it.
             other => Err(format!(
                 "{:?} is no store: use memory:, file:PATH or redis://HOST:PORT",
                 other.map_or(url, |(scheme, _)| scheme).chars().take(40).collect::<String>()

@@ -80,13 +80,15 @@ async fn adjust(
     subscribed: &mut HashSet<GameId>,
 ) -> RedisResult<()> {
     let watched = hub.watched();
-    for id in watched.difference(&subscribed.clone()) {
-        redis::cmd("SSUBSCRIBE").arg(channel(id)).exec_async(connection).await?;
-        subscribed.insert(id.clone());
+    let new: Vec<_> = watched.difference(subscribed).cloned().collect();
+    for id in new {
+        redis::cmd("SSUBSCRIBE").arg(channel(&id)).exec_async(connection).await?;
+        subscribed.insert(id);
     }
-    for id in subscribed.clone().difference(&watched) {
-        redis::cmd("SUNSUBSCRIBE").arg(channel(id)).exec_async(connection).await?;
-        subscribed.remove(id);
+    let old: Vec<_> = subscribed.difference(&watched).cloned().collect();
+    for id in old {
+        redis::cmd("SUNSUBSCRIBE").arg(channel(&id)).exec_async(connection).await?;
+        subscribed.remove(&id);
     }
     Ok(())
 }

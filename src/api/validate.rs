@@ -17,6 +17,10 @@ use crate::{
 const PLAYER_ID_MAX: usize = 64;
 /// Bytes of a display name.
 const DISPLAY_NAME_MAX: usize = 128;
+/// Seats of a request that are looked at, so that the faults of seats that nobody can have do not hide others.
+const SEATS_EXAMINED: usize = 5;
+/// Squares of a request that can have faults of their own; there are never as many.
+const SQUARES_EXAMINED: usize = 16;
 /// Labels of a game: each is an index row.
 const LABELS_MAX: usize = 32;
 /// Bytes of a label's key.
@@ -37,9 +41,15 @@ pub fn create_game(request: v1::CreateGameRequest) -> Result<CreateGame, Error> 
         Ok(checked) => (Some(checked), Vec::new()),
         Err(refused) => (None, refused),
     };
-    // Where the board is unknown nothing can be said of its squares.
+    // Where the board is unknown nothing can be said of its squares, if they are squares at all.
     if unknown.iter().any(|fault| fault.field == "board") {
-        refused.retain(|fault| !fault.field.starts_with("blocked_squares.squares["));
+        let squares = message.blocked_squares.iter().flat_map(|blocked| &blocked.squares);
+        let is_square = |text: &String| text.parse::<Square>().is_ok();
+        let sound: Vec<_> = squares.take(SQUARES_EXAMINED).map(is_square).collect();
+        refused.retain(|fault| {
+            let at = |index| format!("blocked_squares.squares[{index}]");
+            !(0..sound.len()).any(|index| sound[index] && fault.field == at(index))
+        });
     }
     for fault in unknown.into_iter().chain(refused) {
         faults.add(format!("rules.{}", fault.field), fault.problem);
@@ -51,7 +61,7 @@ pub fn create_game(request: v1::CreateGameRequest) -> Result<CreateGame, Error> 
         faults.add("seats", format!("must be none or {players}, one for each player, not {given}"));
     }
     let mut seats = Vec::new();
-    for (index, seat) in request.seats.into_iter().enumerate() {
+    for (index, seat) in request.seats.into_iter().enumerate().take(SEATS_EXAMINED) {
         let field = format!("seats[{index}]");
         let who = player(&mut faults, &format!("{field}."), seat.player_id, seat.display_name);
         if seat.open && who != Player::default() {
@@ -283,7 +293,7 @@ fn labels(faults: &mut Faults, labels: BTreeMap<String, String>) -> BTreeMap<Str
     if labels.len() > LABELS_MAX {
         faults.add("labels", format!("must be at most {LABELS_MAX}, not {}", labels.len()));
     }
-    for (key, value) in &labels {
+    for (key, value) in labels.iter().take(LABELS_MAX) {
         let field = format!("labels[{}]", quoted(key));
         if key.is_empty() || key.len() > LABEL_KEY_MAX {
             let problem =

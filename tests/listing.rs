@@ -7,7 +7,7 @@ use reversi_proto::v1::{self, Color, GameStatus};
 use tokio::{task::JoinSet, time::timeout};
 use tonic::{Code, Status};
 
-on_every_store!(
+everywhere!(
     games_are_listed_newest_first_and_without_legal_moves,
     filters_list_exactly_their_games,
     a_page_has_the_size_that_was_asked_within_bounds,

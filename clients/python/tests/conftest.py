@@ -2,7 +2,10 @@
 
 import json
 import random
+import shutil
+import socket
 import subprocess
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -26,11 +29,30 @@ def reversid() -> Path:
     return next(path for path in executables if path.name == "reversid")
 
 
-@pytest.fixture(scope="session", params=["memory", "file"])
+@contextmanager
+def redis(folder: Path):
+    """A Redis of its own, and the URL of it."""
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = ["redis-server", "--port", port, "--bind", "127.0.0.1", "--dir", str(folder)]
+    with subprocess.Popen([*command, "--save", ""], stdout=subprocess.PIPE, text=True) as running:
+        try:
+            assert any("Ready to accept connections" in line for line in running.stdout)
+            yield f"redis://127.0.0.1:{port}"
+        finally:
+            running.kill()
+
+
+@pytest.fixture(scope="session", params=["memory", "file", "redis"])
 def server(request, reversid, tmp_path_factory):
     """A running server: every test that asks for it runs once on each store."""
-    path = tmp_path_factory.mktemp("store") / "games.redb"
-    with Server(reversid, "memory:" if request.param == "memory" else f"file:{path}") as running:
+    folder = tmp_path_factory.mktemp("store")
+    urls = {"memory": "memory:", "file": f"file:{folder}/games.redb"}
+    store = redis(folder) if request.param == "redis" else nullcontext(urls[request.param])
+    with store as url, Server(reversid, url) as running:
         yield running
 
 

@@ -90,13 +90,8 @@ fn change(act: &Act, played: Option<&Played>) -> v1::game_event::Change {
 }
 
 fn created(creation: &Creation) -> v1::GameCreated {
-    let seats = Color::ALL.into_iter().zip(&creation.seats).map(|(of, claimed)| {
-        let held = match claimed {
-            Some((player, token)) => Seat { player: player.clone(), token: Some(*token) },
-            None => Seat::default(),
-        };
-        seat(of, &held, false)
-    });
+    let held = creation.seated();
+    let seats = Color::ALL.into_iter().zip(&held).map(|(of, held)| seat(of, held, false));
     v1::GameCreated {
         rules: Some(rules(&creation.rules)),
         layout: creation.rules.layout().map(layout),

@@ -108,14 +108,10 @@ impl Game {
         let table = Table::create(&record.change()).map_err(|refusal| {
             StoreError::Corrupt(format!("the rules refuse a creation: {refusal}"))
         })?;
-        let seats = creation.seats.iter().map(|seat| match seat {
-            Some((player, token)) => Seat { player: player.clone(), token: Some(*token) },
-            None => Seat::default(),
-        });
         Ok(Self {
             id: creation.game_id.clone(),
             table,
-            seats: seats.collect(),
+            seats: creation.seated(),
             labels: creation.labels.clone(),
             owner: creation.owner,
             salt: creation.salt,
@@ -135,11 +131,7 @@ impl Game {
     pub fn apply(&mut self, record: &Record, lifetimes: Lifetimes) -> Result<Event, Refusal> {
         let previous_digest = self.version().digest;
         let played = self.table.apply(&record.change())?.played;
-        if let Act::SeatClaimed { color, player, token } = &record.act
-            && let Some(seat) = self.seats.get_mut(usize::from(color.number()) - 1)
-        {
-            *seat = Seat { player: player.clone(), token: Some(*token) };
-        }
+        record.act.seat(&mut self.seats);
         self.update_time = record.time;
         let kept = match self.table.status() {
             Status::WaitingForPlayers | Status::InProgress => lifetimes.idle,

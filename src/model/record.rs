@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use reversi_rules::{Change, Color, NewSeat, Rules, Square};
 
-use super::{CommandHash, GameId, Millis, RequestMark, Salt, TOMBSTONE, TokenHash};
+use super::{CommandHash, GameId, Millis, RequestMark, Salt, Seat, TOMBSTONE, TokenHash};
 
 /// One commit, as it is stored. The history of a game is its records in order, and the truth about it.
 #[derive(Clone, Debug)]
@@ -73,6 +73,28 @@ pub struct Player {
     pub player_id: String,
     /// For people to read; may be empty.
     pub display_name: String,
+}
+
+impl Creation {
+    /// The seats as they are at first, in turn order.
+    pub fn seated(&self) -> Vec<Seat> {
+        let seat = |held: &Option<(Player, TokenHash)>| match held {
+            Some((player, token)) => Seat { player: player.clone(), token: Some(*token) },
+            None => Seat::default(),
+        };
+        self.seats.iter().map(seat).collect()
+    }
+}
+
+impl Act {
+    /// Notes in `seats`, which are in turn order, who was seated by this.
+    pub fn seat(&self, seats: &mut [Seat]) {
+        if let Self::SeatClaimed { color, player, token } = self
+            && let Some(seat) = seats.get_mut(usize::from(color.number()) - 1)
+        {
+            *seat = Seat { player: player.clone(), token: Some(*token) };
+        }
+    }
 }
 
 impl Record {

@@ -7,7 +7,7 @@ use reversi_rules::Color;
 use super::{
     Service, alive,
     command::{Action, ChangeGame},
-    judge::{Verdict, judge, seat_token},
+    judge::{Fresh, Verdict, judge, seat_token},
     settled,
 };
 use crate::{
@@ -48,7 +48,7 @@ impl Service {
 
     async fn change_attached(&self, command: &ChangeGame) -> Result<Changed, Error> {
         let id = &command.game_id;
-        let fresh = Token::random();
+        let fresh = Fresh::new(Token::random);
         let seen = self.cache.get(id).filter(|seen| seen.game.expire_time > Millis::now());
         let mut from_cache = seen.is_some();
         let mut stored = match seen {
@@ -121,7 +121,7 @@ impl Service {
     }
 }
 
-fn changed(command: &ChangeGame, fresh: &Token, game: Game, event: Event) -> Changed {
+fn changed(command: &ChangeGame, fresh: &Fresh, game: Game, event: Event) -> Changed {
     let seat = match (&command.action, &event.act) {
         (Action::Join { .. }, Act::SeatClaimed { color, .. }) => {
             Some((*color, seat_token(&game, command, *color, fresh)))

@@ -1,6 +1,8 @@
 //! Judges a change on a game as stored: the contract's table of refusals, in its order. Pure: the same game and command
 //! always get the same verdict, so a verdict stands for exactly as long as the game's version does.
 
+use std::sync::LazyLock;
+
 use reversi_rules::{Cell, Color, Refusal as RulesRefusal, Square, Version};
 
 use super::command::{Action, ChangeGame};
@@ -8,6 +10,9 @@ use crate::{
     error::{Error, Faults, Refusal},
     model::{Act, Event, Game, Lifetimes, Millis, Record, RequestMark, Role, Stored, Token},
 };
+
+/// A token that is made when it is first needed, and then stays the same for one command.
+pub type Fresh = LazyLock<Token>;
 
 /// What is to be done about a command.
 #[derive(Debug)]
@@ -40,7 +45,7 @@ pub struct Plan {
 pub fn judge(
     stored: &Stored,
     command: &ChangeGame,
-    fresh: &Token,
+    fresh: &Fresh,
     lifetimes: Lifetimes,
     now: Millis,
 ) -> Result<Verdict, Error> {
@@ -125,7 +130,7 @@ fn act(
     game: &Game,
     command: &ChangeGame,
     role: Option<Role>,
-    fresh: &Token,
+    fresh: &Fresh,
 ) -> Result<Act, Refusal> {
     let seat = || match role {
         Some(Role::Seat(color)) => Ok(color),
@@ -158,10 +163,10 @@ fn act(
 }
 
 /// The token of a seat that this command claims: derived where a request names the command, so that it can be shown again.
-pub fn seat_token(game: &Game, command: &ChangeGame, color: Color, fresh: &Token) -> Token {
+pub fn seat_token(game: &Game, command: &ChangeGame, color: Color, fresh: &Fresh) -> Token {
     match &command.request {
         Some(request) => Token::derive(request, &game.salt, &game.id, Role::Seat(color)),
-        None => fresh.clone(),
+        None => Token::clone(fresh),
     }
 }
 

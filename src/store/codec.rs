@@ -22,9 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::Lookup;
 use crate::{
     error::StoreError,
-    model::{
-        Act, Creation, Game, GameId, Millis, Player, Record, RequestMark, Seat, Stored, TokenHash,
-    },
+    model::{Act, Creation, Game, GameId, Millis, Player, Record, RequestMark, Stored, TokenHash},
 };
 
 /// The stored form that this program writes, and the newest that it reads.
@@ -333,20 +331,9 @@ fn read_stored(entry: &[u8]) -> Result<Stored, StoreError> {
     let no_creation = || corrupt("history", "does not begin with a creation");
     let first = history.first().ok_or_else(no_creation)?;
     let Act::Created(creation) = &first.act else { return Err(no_creation()) };
-    let mut seats: Vec<Seat> = creation
-        .seats
-        .iter()
-        .map(|seat| match seat {
-            Some((player, token)) => Seat { player: player.clone(), token: Some(*token) },
-            None => Seat::default(),
-        })
-        .collect();
+    let mut seats = creation.seated();
     for record in &history {
-        if let Act::SeatClaimed { color, player, token } = &record.act
-            && let Some(seat) = seats.get_mut(usize::from(color.number()) - 1)
-        {
-            *seat = Seat { player: player.clone(), token: Some(*token) };
-        }
+        record.act.seat(&mut seats);
     }
     if history.len() as u64 != revision {
         return Err(corrupt("history", "not one record a revision"));

@@ -1,4 +1,5 @@
-//! What can be asked for on the command line: the one place that names flags, their values and their help.
+//! What can be asked for on the command line: the one place that names flags, their values and their help. A table more than
+//! code, and as long as the commands are many.
 
 use std::time::Duration;
 

@@ -9,6 +9,7 @@
 
 pub mod api;
 pub mod app;
+pub mod build_info;
 pub mod error;
 pub mod events;
 pub mod model;

@@ -4,8 +4,9 @@ use std::{process::ExitCode, time::Duration};
 
 use clap::Parser as _;
 use reversid::{
-    app::{App, Ended},
-    settings::{Flags, Settings},
+    app::{App, Ended, health},
+    build_info,
+    settings::{Command, Flags, Health, Settings},
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { BAD_SETTINGS } else { 0 });
         }
     };
+    if let Some(Command::Health(health)) = &flags.command {
+        return ask(health);
+    }
     let settings = match flags.check() {
         Ok(settings) => settings,
         Err(faults) => {
@@ -68,12 +72,31 @@ fn main() -> ExitCode {
     }
 }
 
+/// The life of the process that asks another one.
+fn ask(asked: &Health) -> ExitCode {
+    let answer = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime did not start: {error}"))
+        .and_then(|runtime| runtime.block_on(health::ask(asked.address, asked.live)));
+    match answer {
+        Ok(answer) => {
+            println!("reversid: {answer}");
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("reversid: {problem}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
 async fn live(settings: Settings) -> Result<Ended, String> {
     let mut signals = Signals::install().map_err(|error| format!("no signals: {error}"))?;
     let store = settings.store.to_string();
     let drain_timeout = settings.drain_timeout;
     let app = App::build(settings).await?;
-    tracing::info!(version = env!("CARGO_PKG_VERSION"), store, "reversid");
+    tracing::info!(version = build_info::VERSION, commit = build_info::COMMIT, store, "reversid");
     tracing::info!("listening on {}", app.address());
     app.run(async move {
         signals.next().await;

@@ -2,9 +2,9 @@
 
 use std::{net::SocketAddr, str::FromStr, time::Duration};
 
-use clap::Parser;
+use clap::{Args, Parser, Subcommand};
 
-use crate::{events::WatchSettings, model::Lifetimes, store::StoreUrl};
+use crate::{build_info, events::WatchSettings, model::Lifetimes, store::StoreUrl};
 
 /// A game-state service for Reversi and its variants, over gRPC.
 ///
@@ -23,10 +23,21 @@ use crate::{events::WatchSettings, model::Lifetimes, store::StoreUrl};
 ///
 /// Times are written as 500ms, 20s, 15m, 12h or 30d.
 #[derive(Parser, Clone, Debug)]
-#[command(name = "reversid", version, verbatim_doc_comment)]
+#[command(
+    name = "reversid",
+    version,
+    long_version = build_info::LONG_VERSION,
+    verbatim_doc_comment,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 pub struct Flags {
+    /// What to do in place of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
     /// Where to listen: ADDRESS:PORT. Port 0 takes a free one, which the log announces.
-    #[arg(long, env = "REVERSID_LISTEN", default_value = "127.0.0.1:7420", value_name = "ADDR")]
+    #[arg(long, env = "REVERSID_LISTEN", default_value = LISTEN, value_name = "ADDR")]
     listen: String,
 
     /// Where games live: file:PATH (one process, survives kill -9), redis://HOST:PORT (shared by replicas) or memory: (gone
@@ -82,6 +93,30 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_LOG", default_value = "info", value_name = "FILTER")]
     log: String,
 }
+
+/// What the binary does beside serving.
+#[derive(Subcommand, Clone, Debug)]
+pub enum Command {
+    /// Asks a running server whether it is well: exit code 0 if it is, else 1 and a line that says why.
+    ///
+    /// It is well when its store can do its part, so that calls are welcome. It is not when it drains.
+    Health(Health),
+}
+
+/// Which server to ask, and what.
+#[derive(Args, Clone, Debug)]
+pub struct Health {
+    /// Where it listens: ADDRESS:PORT. One that stands for every address, such as 0.0.0.0, is asked on this machine.
+    #[arg(long, env = "REVERSID_LISTEN", default_value = LISTEN, value_name = "ADDR")]
+    pub address: SocketAddr,
+
+    /// Ask whether the process lives, whatever its store does.
+    #[arg(long)]
+    pub live: bool,
+}
+
+/// Where the server listens unless told otherwise.
+const LISTEN: &str = "127.0.0.1:7420";
 
 /// The settings, each sound.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use std::{
 
 /// The service's modules from the bottom up: each may use those of its own row and of the rows above it.
 const LAYERS: [&[&str]; 6] = [
-    &["error", "model"],
+    &["build_info", "error", "model"],
     &["store", "wire"],
     &["events"],
     &["service", "settings"],

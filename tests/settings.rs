@@ -115,11 +115,23 @@ async fn help_names_every_setting_with_its_variable_and_default() {
 }
 
 #[tokio::test]
-async fn version_says_the_version() {
-    let ended = run(reversid(&["--version"])).await;
-    assert_eq!(ended.status.code(), Some(0));
-    let said = String::from_utf8(ended.stdout).expect("UTF-8");
-    assert_eq!(said.trim(), format!("reversid {}", env!("CARGO_PKG_VERSION")));
+async fn version_says_of_what_the_binary_was_built() {
+    let said = async |flag| {
+        let ended = run(reversid(&[flag])).await;
+        assert_eq!(ended.status.code(), Some(0));
+        String::from_utf8(ended.stdout).expect("UTF-8")
+    };
+    let short = format!("reversid {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(said("-V").await, short);
+    let long = said("--version").await;
+    let built = long.strip_prefix(&short).expect("it begins with the short one");
+    let built: BTreeMap<_, _> =
+        built.lines().map(|line| line.split_once(": ").expect("a name and a value")).collect();
+    assert_eq!(built.keys().copied().collect::<Vec<_>>(), ["commit", "rustc", "target"]);
+    let is_commit = |text: &str| text.len() == 40 && text.chars().all(|c| c.is_ascii_hexdigit());
+    assert!(is_commit(built["commit"]) || built["commit"] == "unknown", "{long}");
+    assert!(built["target"].contains(std::env::consts::ARCH), "{long}");
+    assert!(built["rustc"].starts_with("1."), "{long}");
 }
 
 #[tokio::test]

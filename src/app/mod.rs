@@ -2,6 +2,7 @@
 //! start the real thing.
 
 mod background;
+pub mod health;
 mod serve;
 
 use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};

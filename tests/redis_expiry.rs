@@ -4,8 +4,9 @@ mod common;
 
 use std::{collections::BTreeSet, time::Duration};
 
-use common::{redis::RedisServer, watch::Watch, *};
+use common::{watch::Watch, *};
 use reversi_proto::v1::{self, Color, EndReason};
+use reversi_testbed::RedisServer;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 

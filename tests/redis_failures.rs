@@ -9,12 +9,11 @@ use std::{
 };
 
 use common::{
-    proxy::Proxy,
-    redis::RedisServer,
     watch::{Watch, assert_chained},
     *,
 };
 use reversi_proto::v1::{self, Color};
+use reversi_testbed::{Proxy, RedisServer};
 use tokio::task::JoinSet;
 use tonic::{Code, Request, Response, Status};
 use tonic_health::pb::{

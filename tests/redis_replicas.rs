@@ -6,11 +6,11 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{
-    redis::RedisServer,
     watch::{Watch, assert_chained},
     *,
 };
 use reversi_proto::v1::{self, Color, EndReason, ResetReason};
+use reversi_testbed::RedisServer;
 
 /// Two replicas and the Redis under them.
 async fn replicas(flags: &[&str]) -> TestServer {

@@ -7,10 +7,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use common::{
     lines::*,
     process::{Process, reversid},
-    redis::RedisServer,
     *,
 };
 use reversi_proto::v1::{self, Color};
+use reversi_testbed::RedisServer;
 use reversid::store::{Store, StoreUrl};
 use tokio::task::JoinSet;
 

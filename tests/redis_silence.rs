@@ -6,14 +6,13 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{
-    proxy::Proxy,
     raw::{Raw, framed},
-    redis::RedisServer,
     watch::{Watch, assert_chained},
     *,
 };
 use prost::Message as _;
 use reversi_proto::v1::{self, Color};
+use reversi_testbed::{Proxy, RedisServer};
 use tokio::task::JoinSet;
 use tonic::{Code, Request};
 

@@ -5,9 +5,7 @@
 pub mod junk;
 pub mod lines;
 pub mod process;
-pub mod proxy;
 pub mod raw;
-pub mod redis;
 pub mod replicas;
 pub mod scripted;
 pub mod watch;
@@ -21,6 +19,7 @@ use std::{
 
 use clap::Parser as _;
 use reversi_proto::v1::{self, game_service_client::GameServiceClient};
+use reversi_testbed::RedisServer;
 use reversid::{
     app::{App, Ended},
     settings::{Flags, Settings},
@@ -30,7 +29,7 @@ use tokio::{sync::oneshot, task::JoinHandle, time::timeout};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt as _;
 
-use self::{redis::RedisServer, replicas::Replicas};
+use self::replicas::Replicas;
 
 pub type Client = GameServiceClient<Replicas>;
 

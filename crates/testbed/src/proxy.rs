@@ -1,8 +1,12 @@
-//! A network between a server and Redis that can be cut, or fall silent, in either direction, and counts what is asked of it.
+//! A network in front of Redis that can be cut, delayed, or fall silent, in either direction, and counts what is asked of
+//! it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use tokio::{
@@ -13,7 +17,11 @@ use tokio::{
     },
     sync::{mpsc, watch},
     task::JoinHandle,
+    time::{Instant, sleep_until},
 };
+
+/// What only a replica asks, and once it has, all that it is told is what its primary does.
+const PSYNC: &[u8] = b"PSYNC";
 
 /// A proxy in front of a port of this machine; gone when dropped, with all its connections.
 pub struct Proxy {
@@ -33,6 +41,12 @@ struct State {
     buried: usize,
     /// Connections up to this one are closed.
     cut: usize,
+    /// Whether new connections are closed at once.
+    refused: bool,
+    /// How late what comes arrives.
+    delay: Duration,
+    /// What the primary tells its replicas waits here.
+    replicas_held: bool,
 }
 
 #[derive(Default)]
@@ -57,10 +71,31 @@ impl Proxy {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Closes every connection.
     pub fn cut(&self) {
         let last = self.connections();
         self.state.send_modify(|state| state.cut = last);
+    }
+
+    /// Closes every connection, and from now on also each new one.
+    pub fn refuse(&self) {
+        self.state.send_modify(|state| state.refused = true);
+        self.cut();
+    }
+
+    /// From now on everything arrives so much later, in both directions.
+    pub fn delay(&self, by: Duration) {
+        self.state.send_modify(|state| state.delay = by);
+    }
+
+    /// From now on replicas hear nothing of what the primary behind this proxy does, and neither is told.
+    pub fn hold_replicas(&self) {
+        self.state.send_modify(|state| state.replicas_held = true);
     }
 
     /// From now on nothing comes through and nobody is told, also over new connections.
@@ -73,9 +108,12 @@ impl Proxy {
         self.state.send_modify(|state| state.answers_held = true);
     }
 
-    /// What was held comes through, and all that follows.
+    /// What was held comes through, and all that follows, at once; new connections are well.
     pub fn release(&self) {
-        self.state.send_modify(|state| (state.questions_held, state.answers_held) = (false, false));
+        self.state.send_modify(|state| {
+            let State { buried, cut, .. } = *state;
+            *state = State { buried, cut, ..State::default() };
+        });
     }
 
     /// What is open leads nowhere for ever, and nobody is told; new connections are well.
@@ -110,19 +148,31 @@ async fn accept(
 ) {
     while let Ok((client, _)) = listener.accept().await {
         let number = counts.connections.fetch_add(1, Ordering::SeqCst) + 1;
+        if state.borrow().refused {
+            continue;
+        }
         let (state, counts) = (state.clone(), counts.clone());
         tokio::spawn(async move {
             let Ok(redis) = TcpStream::connect(("127.0.0.1", port)).await else { return };
+            // What is small is wanted at once.
+            let _ = (client.set_nodelay(true), redis.set_nodelay(true));
             let mut cut = state.clone();
             let (questions, hear) = client.into_split();
             let (answers, ask) = redis.into_split();
-            let count = |bytes: &[u8]| {
+            let replica = AtomicBool::new(false);
+            let look = |bytes: &[u8]| {
                 let commands = bytes.windows(2).filter(|two| two[0] == b'*' && two[1] < b':');
                 counts.commands.fetch_add(commands.count(), Ordering::SeqCst);
+                if bytes.windows(PSYNC.len()).any(|word| word == PSYNC) {
+                    replica.store(true, Ordering::SeqCst);
+                }
+            };
+            let answers_held = |state: &State| {
+                state.answers_held || state.replicas_held && replica.load(Ordering::SeqCst)
             };
             tokio::select! {
-                () = carry(questions, ask, number, state.clone(), |it| it.questions_held, count) => {}
-                () = carry(answers, hear, number, state, |it| it.answers_held, |_| ()) => {}
+                () = carry(questions, ask, number, state.clone(), |it| it.questions_held, look) => {}
+                () = carry(answers, hear, number, state, answers_held, |_| ()) => {}
                 _ = cut.wait_for(|state| state.cut >= number) => {}
             }
         });
@@ -136,19 +186,22 @@ async fn carry(
     number: usize,
     mut state: watch::Receiver<State>,
     held: impl Fn(&State) -> bool,
-    count: impl Fn(&[u8]),
+    look: impl Fn(&[u8]),
 ) {
-    let (queue, mut queued) = mpsc::unbounded_channel::<Vec<u8>>();
+    let (queue, mut queued) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
+    let delay = state.clone();
     let read = async {
         let mut bytes = vec![0; 64 << 10];
         while let Ok(length @ 1..) = from.read(&mut bytes).await {
-            count(&bytes[..length]);
-            let _ = queue.send(bytes[..length].to_vec());
+            look(&bytes[..length]);
+            let due = Instant::now() + delay.borrow().delay;
+            let _ = queue.send((due, bytes[..length].to_vec()));
         }
         drop(queue);
     };
     let write = async {
-        while let Some(bytes) = queued.recv().await {
+        while let Some((due, bytes)) = queued.recv().await {
+            sleep_until(due).await;
             let flows = state.wait_for(|state| !held(state)).await.map(|state| *state);
             let Ok(State { buried, cut, .. }) = flows else { return };
             if number <= cut || number > buried && to.write_all(&bytes).await.is_err() {

@@ -1,0 +1,110 @@
+//! A primary, its replicas, and the three Sentinels that watch over them.
+
+use tempfile::TempDir;
+
+use crate::{Node, node::addresses, until};
+
+/// What the Sentinels call the primary.
+const NAME: &str = "games";
+
+/// How many have to agree that the primary is gone.
+const QUORUM: usize = 2;
+
+/// Redis servers of which one is the primary, and three Sentinels. Everybody reaches them through their proxies.
+pub struct SentinelTrio {
+    /// The Redis servers; the first is the primary to begin with.
+    pub nodes: Vec<Node>,
+    /// The Sentinels.
+    pub sentinels: Vec<Node>,
+    _home: TempDir,
+}
+
+impl SentinelTrio {
+    /// Starts a primary with `replicas`, each with more `settings` (lines of a configuration), and the Sentinels; ready when
+    /// they agree. A primary counts as gone after a second, and another is in its place about two seconds later.
+    pub async fn start(replicas: usize, settings: &[&str]) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let mut nodes: Vec<Node> = Vec::new();
+        for _ in 0..=replicas {
+            let primary = nodes.first().map(|node| node.proxy.port());
+            let lines = |port: u16| {
+                let mut lines =
+                    vec!["save \"\"".to_owned(), "repl-diskless-sync-delay 0".to_owned()];
+                lines.push("replica-announce-ip 127.0.0.1".into());
+                lines.push(format!("replica-announce-port {port}"));
+                lines.extend(primary.map(|primary| format!("replicaof 127.0.0.1 {primary}")));
+                lines.extend(settings.iter().map(ToString::to_string));
+                lines
+            };
+            nodes.push(Node::start(home.path(), &[], lines).await);
+        }
+        // Before there are Sentinels, which then find them at once.
+        let connected = replicas.to_string();
+        until("the replicas connect", || nodes[0].server.info("connected_slaves") == connected)
+            .await;
+
+        let primary = nodes[0].proxy.port();
+        let mut sentinels = Vec::new();
+        for _ in 0..3 {
+            let lines = |port: u16| {
+                vec![
+                    "sentinel announce-ip 127.0.0.1".to_owned(),
+                    format!("sentinel announce-port {port}"),
+                    format!("sentinel monitor {NAME} 127.0.0.1 {primary} {QUORUM}"),
+                    format!("sentinel down-after-milliseconds {NAME} 1000"),
+                    format!("sentinel failover-timeout {NAME} 4000"),
+                ]
+            };
+            let sentinel = Node::start(home.path(), &["--sentinel"], lines).await;
+            // They look around ten times as often as they do by themselves, for the sake of tests.
+            let often = ["SENTINEL", "DEBUG", "info-period", "1000", "publish-period", "500"];
+            assert_eq!(sentinel.server.ask(&often), "OK");
+            sentinels.push(sentinel);
+        }
+        let trio = Self { nodes, sentinels, _home: home };
+        for sentinel in 0..3 {
+            until("the Sentinels find each other and the replicas", || {
+                let known = |list| trio.ask(sentinel, list).matches("\nrunid\n").count();
+                known("SENTINELS") == 2 && known("REPLICAS") == replicas
+            })
+            .await;
+        }
+        trio
+    }
+
+    /// The URL of the store.
+    pub fn url(&self) -> String {
+        format!("redis-sentinel://{}/{NAME}", addresses(&self.sentinels))
+    }
+
+    /// Which node is the primary, as most Sentinels say; none while they do not agree.
+    pub fn primary(&self) -> Option<usize> {
+        let said: Vec<_> = (0..3).map(|it| self.ask(it, "GET-MASTER-ADDR-BY-NAME")).collect();
+        (0..self.nodes.len()).find(|node| {
+            let address = self.nodes[*node].address().replace(':', "\n");
+            said.iter().filter(|said| **said == address).count() >= QUORUM
+        })
+    }
+
+    /// Has a replica promoted, as an operator would, and waits until it is. Answers which.
+    pub async fn fail_over(&self) -> usize {
+        let before = self.primary().expect("the Sentinels agree on a primary");
+        until("a replica can be promoted", || self.ask(0, "FAILOVER") == "OK").await;
+        self.promoted(before).await
+    }
+
+    /// Waits until another node than `before` is the primary and says so itself. Answers which.
+    pub async fn promoted(&self, before: usize) -> usize {
+        let mut now = before;
+        until("another node is the primary", || {
+            now = self.primary().unwrap_or(before);
+            now != before && self.nodes[now].server.info("role") == "master"
+        })
+        .await;
+        now
+    }
+
+    fn ask(&self, sentinel: usize, what: &str) -> String {
+        self.sentinels[sentinel].server.ask(&["SENTINEL", what, NAME])
+    }
+}

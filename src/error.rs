@@ -175,6 +175,9 @@ pub enum StoreError {
     /// More commits wait than may: nothing happened.
     #[error("too many commits are waiting for the store")]
     QueueFull,
+    /// What is stored is in the form of this number, of a newer release: nothing happened.
+    #[error("stored in form {0}, which a newer release wrote: this server must be upgraded")]
+    NewerForm(u8),
     /// What is stored cannot be read: nothing happened.
     #[error("stored bytes cannot be read: {0}")]
     Corrupt(String),

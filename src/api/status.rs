@@ -17,6 +17,9 @@ const STORE_RETRY: Duration = Duration::from_millis(250);
 /// When to try again after too many commits were waiting.
 const QUEUE_RETRY: Duration = Duration::from_millis(50);
 
+/// When to try again, at a newer replica, after this one was too old to read what a call is about.
+const NEWER_RETRY: Duration = Duration::from_secs(1);
+
 /// What the caller is told of `error`.
 pub fn status(error: Error) -> Status {
     match &error {
@@ -41,6 +44,12 @@ pub fn status(error: Error) -> Status {
             Answer::new(Code::Unavailable, "STORE_UNAVAILABLE")
                 .text("the store is unavailable: retry with the same request_id")
                 .retry(Some(STORE_RETRY))
+        }
+        Error::Store(error @ StoreError::NewerForm(_)) => {
+            tracing::warn!(%error, "a newer release wrote what was asked for");
+            Answer::new(Code::Unavailable, "SERVER_OUTDATED")
+                .text("written by a newer server than this one: nothing was changed; retry, another may be newer")
+                .retry(Some(NEWER_RETRY))
         }
         Error::Deadline => Answer::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED"),
         Error::Draining => Answer::new(Code::Unavailable, "SERVER_DRAINING"),

@@ -6,7 +6,10 @@ use reversi_proto::v1::{self, EndReason, ResetReason};
 use reversi_rules::Version;
 
 use super::topic::{Closed, Tip};
-use crate::{error::Error, wire};
+use crate::{
+    error::{Error, StoreError},
+    wire,
+};
 
 /// What a watcher is told next.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// [`Error::GameNotFound`] when the game vanished.
+    /// [`Error::GameNotFound`] when the game vanished; [`Error::Store`] when a newer release goes on with it.
     pub fn next(&mut self, tip: &Tip) -> Result<Option<Step>, Error> {
         if let Some(reason) = self.lost(tip) {
             self.jump(tip);
@@ -100,6 +103,7 @@ impl Cursor {
             (0, None) => None,
             (0, Some(Closed::End(reason))) => Some(Step::End(reason)),
             (0, Some(Closed::Vanished)) => return Err(Error::GameNotFound),
+            (0, Some(Closed::NewerForm(form))) => return Err(StoreError::NewerForm(form).into()),
             (2.., _) if self.latest_only => {
                 self.delivered = last;
                 Some(Step::Snapshot(tip.snapshot.clone()))

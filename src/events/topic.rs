@@ -44,6 +44,8 @@ pub enum Closed {
     End(EndReason),
     /// The game was there, and is not, and nobody deleted it.
     Vanished,
+    /// A newer release goes on with it, in the form of this number, which this one cannot read.
+    NewerForm(u8),
 }
 
 /// What is known of a game; watchers see each state at once and whole.
@@ -230,6 +232,9 @@ impl Topic {
         self.tip.send_if_modified(|tip| {
             let before = (tip.version(), tip.closed);
             let read = lookup.and_then(|lookup| tip.read(lookup, lifetimes, Millis::now()));
+            if let Err(StoreError::NewerForm(form)) = read {
+                tip.closed = Some(Closed::NewerForm(form));
+            }
             result = match (read, tip.closed) {
                 (Err(error), _) => {
                     tracing::warn!(game_id = ?self.id, %error, "a watched game could not be read");

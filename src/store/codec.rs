@@ -1,5 +1,5 @@
 //! The stored form of games and layouts. Stored bytes outlive releases: what version 1 wrote is read for ever, and a newer
-//! version is refused, never guessed at.
+//! version is refused, never guessed at. `CONTRIBUTING.md` says how a form is added.
 //!
 //! An entry is the form's byte, a byte for live or deleted, and then
 //!
@@ -126,9 +126,8 @@ fn corrupt(what: &str, error: impl std::fmt::Display) -> StoreError {
 fn unversioned(bytes: &[u8]) -> Result<&[u8], StoreError> {
     match bytes.split_first() {
         Some((&FORM, body)) => Ok(body),
-        Some((form, _)) => {
-            Err(corrupt("form", format!("{form} is not one that this release reads")))
-        }
+        Some((form, _)) if *form > FORM => Err(StoreError::NewerForm(*form)),
+        Some((form, _)) => Err(corrupt("form", format!("{form} is none"))),
         None => Err(corrupt("form", "no bytes")),
     }
 }
@@ -246,7 +245,7 @@ pub fn tombstone_bytes(creation: Option<&Record>, until: Millis) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// [`StoreError::Corrupt`], for a newer form too.
+/// [`StoreError::NewerForm`]; [`StoreError::Corrupt`].
 pub fn read_entry(entry: &[u8]) -> Result<Lookup, StoreError> {
     match unversioned(entry)?.split_first() {
         Some((&LIVE, _)) => Ok(Lookup::Found(Arc::new(read_stored(entry)?))),
@@ -378,7 +377,7 @@ pub fn layout_bytes(layout: &Layout, until: Millis) -> Vec<u8> {
 ///
 /// # Errors
 ///
-/// [`StoreError::Corrupt`], for a newer form too.
+/// [`StoreError::NewerForm`]; [`StoreError::Corrupt`].
 pub fn read_layout(bytes: &[u8]) -> Result<(Layout, Millis), StoreError> {
     let form: LayoutV1 = read(unversioned(bytes)?, "layout")?;
     let layout = Layout::from_bytes(form.layout).map_err(|error| corrupt("layout", error))?;

@@ -7,6 +7,7 @@
 
 mod codec;
 mod embedded;
+mod left_out;
 mod listing;
 mod memory;
 pub mod redis;
@@ -60,7 +61,8 @@ pub struct Swept {
 ///
 /// Every method is atomic: it happens wholly or not at all, and what it answered is durable as the store promises. A
 /// dropped future leaves the outcome open: a write may still happen. Errors: [`StoreError::Unavailable`] leaves the
-/// outcome unknown; the others changed nothing.
+/// outcome unknown; the others changed nothing. An entry that cannot be read, of a newer release ([`StoreError::NewerForm`])
+/// or damaged ([`StoreError::Corrupt`]), fails the calls about it and no others; nothing ever changes or removes it.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// What is under `id` now: everything committed before the call.
@@ -77,7 +79,7 @@ pub trait Store: Send + Sync + 'static {
     async fn delete(&self, id: &GameId, until: Millis) -> Result<bool, StoreError>;
 
     /// A page of games, newest first (creation, then id). It reads a bounded number of rows and so may hold fewer than
-    /// asked, and yet have a successor. Expired games may be among them.
+    /// asked, and yet have a successor. Expired games may be among them; those that cannot be read are left out.
     async fn list(&self, query: &Query) -> Result<Listing, StoreError>;
 
     /// Keeps a layout at least until `until`; one that is kept longer already stays so.
@@ -86,7 +88,7 @@ pub trait Store: Send + Sync + 'static {
     /// A layout and until when it is kept, whether that is past or not.
     async fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError>;
 
-    /// Removes what has expired by `now`, a bounded number of entries.
+    /// Removes what has expired by `now`, a bounded number of entries. What cannot be read stays.
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError>;
 
     /// Whether the store can do its part now.

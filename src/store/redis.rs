@@ -171,11 +171,14 @@ impl Store for RedisStore {
         );
         let invoke =
             |mut connection| async move { DELETE.run(&mut connection, key, arguments).await };
-        let deleted: bool = self.link.run(invoke).await?;
-        if deleted {
-            self.remove_later(Rows::of(&stored.game, self.lifetimes));
+        // What is there by now instead may be of a newer release, which is an error.
+        match committed(self.link.run(invoke).await?)? {
+            Commit::Done => {
+                self.remove_later(Rows::of(&stored.game, self.lifetimes));
+                Ok(true)
+            }
+            Commit::Conflict(_) => Ok(false),
         }
-        Ok(deleted)
     }
 
     async fn list(&self, query: &Query) -> Result<Listing, StoreError> {

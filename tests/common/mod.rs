@@ -8,11 +8,13 @@ pub mod process;
 pub mod raw;
 pub mod replicas;
 pub mod scripted;
+pub mod stored;
 pub mod watch;
 
 use std::{
     collections::HashMap,
     net::SocketAddr,
+    path::PathBuf,
     sync::{Arc, atomic::AtomicUsize},
     time::Duration,
 };
@@ -52,6 +54,13 @@ pub struct Home {
     pub url: String,
     pub redis: Option<RedisServer>,
     pub folder: TempDir,
+}
+
+impl Home {
+    /// The file of an embedded store.
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("games.redb")
+    }
 }
 
 impl StoreKind {
@@ -192,6 +201,16 @@ impl TestServer {
             let shutdown = server.shutdown.take().expect("asked once");
             shutdown.send(()).expect("the server runs");
         }
+    }
+
+    /// Ends every server, and leaves what they lived in.
+    pub async fn stopped(mut self) -> Self {
+        self.begin_shutdown();
+        for server in self.servers.drain(..) {
+            let ended = timeout(PATIENCE, server.run).await.expect("the server ends in time");
+            assert_eq!(ended.expect("the server does not panic"), Ok(Ended::Drained));
+        }
+        self
     }
 
     /// Waits for the end of the first, or only, server.

@@ -1,11 +1,8 @@
 //! What the file alone promises: it lasts, has one owner and one form, and one bad entry does not spoil it.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 
-use redb::{
-    Database, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _,
-    TableDefinition,
-};
+use redb::{Database, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _};
 use reversid::{
     error::StoreError,
     model::Millis,
@@ -13,15 +10,13 @@ use reversid::{
 };
 
 use crate::{
-    common::{StoreKind, lines::*},
+    common::{
+        StoreKind,
+        lines::*,
+        stored::{EXPIRY, GAMES, LAYOUTS, META, ROWS},
+    },
     open,
 };
-
-const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
-const ROWS: TableDefinition<&[u8], ()> = TableDefinition::new("rows");
-const LAYOUTS: TableDefinition<&str, &[u8]> = TableDefinition::new("layouts");
-const EXPIRY: TableDefinition<(u64, u8, &str), ()> = TableDefinition::new("expiry");
-const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 
 /// A file whose store can be closed and opened again.
 struct File {
@@ -118,10 +113,12 @@ async fn a_file_has_one_owner() {
 async fn a_file_of_a_newer_form_is_refused_by_its_form() {
     let file = File::of(open(StoreKind::File)).await;
     file.set_form(7);
+    let before = fs::read(&file.path).expect("the file is there");
     let refused = file.open().err().expect("the form is unknown");
-    assert!(refused.contains("its form is 7"), "{refused}");
+    assert!(refused.contains("its form is 7, and this release reads form 1"), "{refused}");
+    assert!(before == fs::read(&file.path).expect("the file is there"), "no byte was changed");
     file.set_form(1);
-    file.open().expect("nothing was changed");
+    file.open().expect("all is there");
 }
 
 #[tokio::test]
@@ -174,7 +171,7 @@ async fn an_entry_that_cannot_be_read_hides_no_other_and_stops_no_sweep() {
 
     let store = file.open().expect("it opens all the same");
     let refused = store.load(lines[1].id()).await.expect_err("it cannot be read");
-    assert!(matches!(&refused, StoreError::Corrupt(what) if what.contains('2')), "{refused}");
+    assert!(matches!(refused, StoreError::NewerForm(2)), "{refused}");
     let all = store.list(&Query { limit: 9, ..Query::default() }).await.expect("a page");
     let ids: Vec<_> = all.games.iter().map(|game| game.id.as_str()).collect();
     assert_eq!((ids, all.next), (vec!["first", "third"], None));

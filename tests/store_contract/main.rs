@@ -8,6 +8,7 @@ mod expiry;
 mod file;
 mod folds;
 mod listing;
+mod newer;
 mod races;
 
 use std::{ops::Deref, sync::Arc};

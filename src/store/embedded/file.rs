@@ -131,24 +131,31 @@ impl Disk for PathBuf {
 fn open(path: &Path) -> Result<Database, String> {
     let shown = path.display();
     let create = || {
-        Database::builder()
+        // Opening a file writes to it; one of another form is to stay as it is. What cannot be read without a repair is
+        // looked at after that.
+        if let Ok(database) = Database::builder().open_read_only(path) {
+            tables::check_form(&database).map_err(|error| format!("cannot be used: {error}"))?;
+        }
+        let database = Database::builder()
             .set_cache_size(CACHE_BYTES)
             .set_repair_callback(|repair| {
                 let percent = (repair.progress() * 100.0).round();
                 tracing::warn!(percent, "the store was not closed properly: checking it");
             })
-            .create(path)
+            .create(path);
+        let database = database.map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
+                "is in use by another process: stop that one, or give this one another --store"
+                    .to_owned()
+            }
+            error => format!("cannot be opened as a store: {error}"),
+        })?;
+        tables::prepare(&database).map_err(|error| format!("cannot be used: {error}"))?;
+        Ok(database)
     };
     // A file that is damaged in an odd place makes redb panic.
     let opened = catch_unwind(AssertUnwindSafe(create));
     let opened =
-        opened.map_err(|_| format!("{shown} cannot be opened as a store: it is damaged"))?;
-    let database = opened.map_err(|error| match error {
-        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => format!(
-            "{shown} is in use by another process: stop that one, or give this one another --store"
-        ),
-        error => format!("{shown} cannot be opened as a store: {error}"),
-    })?;
-    tables::prepare(&database).map_err(|error| format!("{shown} cannot be used: {error}"))?;
-    Ok(database)
+        opened.unwrap_or_else(|_| Err("cannot be opened as a store: it is damaged".to_owned()));
+    opened.map_err(|problem| format!("{shown} {problem}"))
 }

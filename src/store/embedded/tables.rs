@@ -1,15 +1,18 @@
 //! The tables of the file, and what is done in one transaction: reads in a `View`, writes in `Tables`.
 
 use redb::{
-    Database, ReadOnlyTable, ReadTransaction, ReadableTable, Table, TableDefinition,
-    WriteTransaction,
+    Database, ReadOnlyTable, ReadTransaction, ReadableDatabase, ReadableTable, Table,
+    TableDefinition, TableError, WriteTransaction,
 };
 use reversi_rules::Layout;
 
 use crate::{
     error::StoreError,
     model::{Game, GameId, Millis, Stored},
-    store::{Commit, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, listing::changed_rows},
+    store::{
+        Commit, Cursor, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, left_out::LeftOut,
+        listing::changed_rows,
+    },
 };
 
 const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
@@ -31,26 +34,39 @@ pub fn unavailable(error: impl std::fmt::Display) -> StoreError {
     StoreError::Unavailable(error.to_string())
 }
 
+/// Looks at the form of a file, and writes nothing.
+///
+/// # Errors
+///
+/// For people: the form is another.
+pub fn check_form(database: &impl ReadableDatabase) -> Result<(), String> {
+    let text = |error: redb::Error| error.to_string();
+    let transaction = database.begin_read().map_err(|error| text(error.into()))?;
+    let meta = match transaction.open_table(META) {
+        Ok(meta) => meta,
+        Err(TableError::TableDoesNotExist(_)) => return Ok(()),
+        Err(error) => return Err(text(error.into())),
+    };
+    match meta.get(FORM_KEY).map_err(|error| text(error.into()))?.map(|form| form.value()) {
+        Some(FORM) | None => Ok(()),
+        Some(form) => Err(format!(
+            "its form is {form}, and this release reads form {FORM}: it takes the release that wrote it, or a later one"
+        )),
+    }
+}
+
 /// Makes the tables of a new file; checks the form of an old one.
 ///
 /// # Errors
 ///
 /// For people: the form is another.
 pub fn prepare(database: &Database) -> Result<(), String> {
+    check_form(database)?;
     let text = |error: redb::Error| error.to_string();
     let transaction = database.begin_write().map_err(|error| text(error.into()))?;
     {
         let mut meta = transaction.open_table(META).map_err(|error| text(error.into()))?;
-        let form = meta.get(FORM_KEY).map_err(|error| text(error.into()))?.map(|form| form.value());
-        match form {
-            Some(FORM) => {}
-            None => {
-                meta.insert(FORM_KEY, FORM).map_err(|error| text(error.into()))?;
-            }
-            Some(form) => {
-                return Err(format!("its form is {form}, and this release reads form {FORM}"));
-            }
-        }
+        meta.insert(FORM_KEY, FORM).map_err(|error| text(error.into()))?;
     }
     Tables::open(&transaction).map_err(|error| error.to_string())?;
     transaction.commit().map_err(|error| text(error.into()))
@@ -66,18 +82,25 @@ fn lookup(
     }
 }
 
-/// What is under `id`; none if that cannot be read, which must not stand in the way of all other games.
-fn readable(
-    games: &impl ReadableTable<&'static str, &'static [u8]>,
+/// What is under `id`; none if that cannot be read, which must not stand in the way of all else.
+fn readable<T>(
     id: &str,
-) -> Result<Option<Lookup>, StoreError> {
-    match lookup(games, id) {
-        Err(error @ StoreError::Corrupt(_)) => {
-            tracing::error!(game_id = id, %error, "a stored game is left out");
-            Ok(None)
-        }
-        lookup => lookup.map(Some),
+    read: Result<T, StoreError>,
+    left_out: &mut LeftOut,
+) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(there) => Ok(Some(there)),
+        Err(error) => left_out.note(id, error).map(|()| None),
     }
+}
+
+fn layout_until(
+    layouts: &impl ReadableTable<&'static str, &'static [u8]>,
+    id: &str,
+) -> Result<Option<Millis>, StoreError> {
+    let bytes = layouts.get(id).map_err(unavailable)?;
+    let layout = bytes.map(|bytes| codec::read_layout(bytes.value())).transpose()?;
+    Ok(layout.map(|(_, until)| until))
 }
 
 /// What was committed when it was opened.
@@ -104,15 +127,25 @@ impl View {
         let (start, end) = query.rows();
         let range = (start.as_ref().map(Vec::as_slice), end.as_ref().map(Vec::as_slice));
         let rows = self.rows.range::<&[u8]>(range).map_err(unavailable)?;
-        query.page(rows.map(|row| {
-            let (row, _) = row.map_err(unavailable)?;
-            let place = query.place_in(row.value())?;
-            let stored = match readable(&self.games, place.id.as_str())? {
-                Some(Lookup::Found(stored)) => Some(stored),
-                Some(Lookup::Deleted(_) | Lookup::Missing) | None => None,
+        let mut left_out = LeftOut::default();
+        let places = rows.filter_map(|row| {
+            let place = match row.map_err(unavailable) {
+                Ok((row, _)) => readable("a row", query.place_in(row.value()), &mut left_out),
+                Err(error) => Err(error),
             };
-            Ok((place, stored))
-        }))
+            let there = |place: Cursor| {
+                let id = place.id.as_str();
+                let stored = match readable(id, lookup(&self.games, id), &mut left_out)? {
+                    Some(Lookup::Found(stored)) => Some(stored),
+                    Some(Lookup::Deleted(_) | Lookup::Missing) | None => None,
+                };
+                Ok((place, stored))
+            };
+            place.and_then(|place| place.map(there).transpose()).transpose()
+        });
+        let page = query.page(places);
+        left_out.log("a listing");
+        page
     }
 
     pub fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError> {
@@ -184,7 +217,7 @@ impl<'a> Tables<'a> {
 
     pub fn put_layout(&mut self, layout: &Layout, until: Millis) -> Result<(), StoreError> {
         let id = layout.id();
-        let old = self.layout_until(&id)?;
+        let old = layout_until(&self.layouts, &id)?;
         if old.is_some_and(|old| old >= until) {
             return Ok(());
         }
@@ -199,26 +232,27 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// What cannot be read stays: it may be the form of a newer release.
+    /// What cannot be read stays: it may be of a newer release.
     pub fn sweep(&mut self, now: Millis) -> Result<Swept, StoreError> {
         let mut due = Vec::new();
         let mut more = false;
+        let mut left_out = LeftOut::default();
         for row in self.expiry.range(..=(now.0, u8::MAX, "")).map_err(unavailable)? {
             let (key, _) = row.map_err(unavailable)?;
             let (until, kind, id) = key.value();
             let there = match kind {
-                LAYOUT => Lookup::Missing,
-                _ => match readable(&self.games, id)? {
-                    Some(there) => there,
-                    None => continue,
-                },
+                GAME => lookup(&self.games, id),
+                LAYOUT => layout_until(&self.layouts, id).map(|_| Lookup::Missing),
+                kind => Err(StoreError::Corrupt(format!("an expiry row is of no kind {kind}"))),
             };
+            let Some(there) = readable(id, there, &mut left_out)? else { continue };
             if due.len() == SWEEP_MAX {
                 more = true;
                 break;
             }
             due.push((until, kind, id.to_owned(), there));
         }
+        left_out.log("a sweep");
         self.writing(|tables| {
             for (until, kind, id, there) in &due {
                 if *kind == LAYOUT {
@@ -240,14 +274,6 @@ impl<'a> Tables<'a> {
     fn entry(&self, id: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let entry = self.games.get(id).map_err(unavailable)?;
         Ok(entry.map(|entry| entry.value().to_vec()))
-    }
-
-    fn layout_until(&self, id: &str) -> Result<Option<Millis>, StoreError> {
-        let bytes = self.layouts.get(id).map_err(unavailable)?;
-        Ok(bytes
-            .map(|bytes| codec::read_layout(bytes.value()))
-            .transpose()?
-            .map(|(_, until)| until))
     }
 
     /// Runs the writing part of a method; if that fails, the transaction must not be committed.

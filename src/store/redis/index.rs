@@ -20,6 +20,7 @@ use crate::{
     model::{Game, Lifetimes, Millis, Stored},
     store::{
         Listing, Lookup, Query, codec,
+        left_out::LeftOut,
         listing::{Cursor, Facet, SCAN_MAX, same_rows},
     },
 };
@@ -101,11 +102,11 @@ pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisRes
         let places = next_places(connection, &sets, after.as_deref(), share).await?;
         let Some(last) = places.last() else { break };
         after = Some(last.clone());
-        let mut games = games_at(connection, &places).await?;
+        let mut games = games_at(connection, &places, "a listing").await?;
         for place in places {
             // A row that names nothing is passed over here, and the sweep removes it.
             let Ok(cursor) = Cursor::read(&place) else { continue };
-            let stored = games.remove(&place);
+            let stored = games.remove(&place).and_then(There::game);
             matching += usize::from(stored.as_ref().is_some_and(|it| query.matches(&it.game)));
             found.push((cursor, stored));
         }
@@ -140,11 +141,29 @@ async fn next_places(
     })
 }
 
-/// The games that places stand for, as far as they are there, were created then, and can be read.
+/// What a place stands for.
+pub enum There {
+    /// The game that was created then.
+    Game(Arc<Stored>),
+    /// Something that cannot be read, of a newer release or damaged: perhaps that game.
+    Unreadable,
+}
+
+impl There {
+    fn game(self) -> Option<Arc<Stored>> {
+        match self {
+            Self::Game(stored) => Some(stored),
+            Self::Unreadable => None,
+        }
+    }
+}
+
+/// What is there of the games that places stand for. What cannot be read is said once, as left out `during` something.
 pub async fn games_at(
     connection: &mut ConnectionManager,
     places: &[Vec<u8>],
-) -> RedisResult<HashMap<Vec<u8>, Arc<Stored>>> {
+    during: &'static str,
+) -> RedisResult<HashMap<Vec<u8>, There>> {
     if places.is_empty() {
         return Ok(HashMap::new());
     }
@@ -156,18 +175,24 @@ pub async fn games_at(
         };
     }
     let entries: Vec<Option<Vec<u8>>> = pipeline.query_async(connection).await?;
+    let mut left_out = LeftOut::default();
     let games = places.iter().zip(entries).filter_map(|(place, entry)| {
-        match entry.as_deref().map(codec::read_entry)? {
+        let there = match entry.as_deref().map(codec::read_entry)? {
             // Of racing creations under one request each leaves a row with its own time, and one game is there.
             Ok(Lookup::Found(stored)) if Cursor::of(&stored.game).bytes() == *place => {
-                Some((place.clone(), stored))
+                There::Game(stored)
             }
-            Ok(Lookup::Found(_) | Lookup::Deleted(_) | Lookup::Missing) => None,
+            Ok(Lookup::Found(_) | Lookup::Deleted(_) | Lookup::Missing) => return None,
             Err(error) => {
-                tracing::error!(%error, "a listed game cannot be read");
-                None
+                let id = Cursor::read(place).map(|cursor| cursor.id.to_string());
+                // A codec's errors are all about what is stored.
+                let _ = left_out.note(&id.unwrap_or_default(), error);
+                There::Unreadable
             }
-        }
+        };
+        Some((place.clone(), there))
     });
-    Ok(games.collect())
+    let games = games.collect();
+    left_out.log(during);
+    Ok(games)
 }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use redis::{RedisResult, aio::ConnectionManager};
 
 use super::{
-    index::{Rows, games_at},
+    index::{Rows, There, games_at},
     keys,
 };
 use crate::{
@@ -138,14 +138,16 @@ async fn remove_stale(
     lifetimes: Lifetimes,
     now: Millis,
 ) -> RedisResult<usize> {
-    let games = games_at(connection, rows).await?;
+    let games = games_at(connection, rows, "a sweep").await?;
     let recent = |time: Millis| time.0.abs_diff(now.0) <= GRACE_MS;
     let stale: Vec<_> = rows
         .iter()
         .filter(|row| match (Cursor::read(row), games.get(*row)) {
             (Err(_), _) => true,
             (Ok(cursor), None) => !recent(cursor.create_time),
-            (Ok(_), Some(stored)) => {
+            // A newer release may have need of it.
+            (Ok(_), Some(There::Unreadable)) => false,
+            (Ok(_), Some(There::Game(stored))) => {
                 !Rows::of(&stored.game, lifetimes).contains(set) && !recent(stored.game.update_time)
             }
         })

@@ -1,0 +1,36 @@
+"""Tools that the tests of deploy/ run; a test whose tool cannot be had is skipped by name."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from files import REPOSITORY
+
+TOOLS = REPOSITORY / ".tools"
+
+
+def tool(name: str, *places: Path) -> str:
+    """A program's path: from one of these places, or wherever the shell would find it."""
+    for place in places:
+        if (place / name).exists():
+            return str(place / name)
+    return shutil.which(name) or pytest.skip(f"{name} is not here")
+
+
+@pytest.fixture(scope="session")
+def promtool() -> str:
+    """Checks rules."""
+    return tool("promtool", TOOLS / "prometheus/usr/bin")
+
+
+@pytest.fixture(scope="session")
+def prometheus() -> str:
+    """Evaluates rules."""
+    return tool("prometheus", TOOLS / "prometheus/usr/bin")
+
+
+@pytest.fixture(scope="session")
+def compose() -> str:
+    """Reads Compose files."""
+    return tool("docker-compose", TOOLS / "venv/bin")

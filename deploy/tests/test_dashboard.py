@@ -1,0 +1,51 @@
+"""The dashboard is whole, without overlap, and asks the Prometheus that is chosen."""
+
+from files import DASHBOARD, DEPLOY, PANELS, read_yaml
+
+
+def test_panels_have_their_own_ids_and_places():
+    every = DASHBOARD["panels"]
+    assert len({panel["id"] for panel in every}) == len(every)
+    taken = {}
+    for panel in every:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24, panel["title"]
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                other = taken.setdefault((x, y), panel["title"])
+                assert other == panel["title"], f"{panel['title']} lies on {other}"
+
+
+def test_panels_say_what_they_show_in_a_unit():
+    for panel in PANELS:
+        assert panel["description"].endswith("."), panel["title"]
+        if panel["type"] in ("timeseries", "stat"):
+            assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+
+
+def test_everything_is_asked_of_the_chosen_prometheus():
+    chosen = {"type": "prometheus", "uid": "${datasource}"}
+    variables = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
+    assert variables["datasource"]["query"] == "prometheus"
+    for asking in (*PANELS, *DASHBOARD["annotations"]["list"], variables["instance"]):
+        assert asking["datasource"] == chosen, asking
+    for panel in PANELS:
+        for target in panel["targets"]:
+            own = "up{" in target["expr"] or "ALERTS{" in target["expr"]
+            assert own or '$instance"' in target["expr"], target["expr"]
+
+
+def test_what_is_provisioned_is_what_compose_mounts():
+    provisioning = DEPLOY / "grafana/provisioning"
+    sources = read_yaml(provisioning / "datasources/datasources.yaml")["datasources"]
+    assert [source["type"] for source in sources if source.get("isDefault")] == ["prometheus"]
+    services = read_yaml(DEPLOY / "compose.yaml")["services"]
+    for source in sources:
+        host, port = source["url"].removeprefix("http://").split(":")
+        assert f"127.0.0.1:{port}:{port}" in services[host]["ports"]
+    (provider,) = read_yaml(provisioning / "dashboards/dashboards.yaml")["providers"]
+    folder = provider["options"]["path"]
+    grafana = services["grafana"]
+    assert f"./grafana/dashboards:{folder}:ro" in grafana["volumes"]
+    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert home == f"{folder}/reversid.json"

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::*;
+use common::{variants::variants, *};
 use reversi_proto::{
     convert,
     v1::{self, Board, Color, GameStatus, MoveKind, Objective, Opening, OutcomeReason},
@@ -22,44 +22,6 @@ everywhere!(
 
 const GAMES: &str = include_str!("../crates/rules/tests/data/games.tsv");
 const LAYOUTS: &str = include_str!("../crates/rules/tests/data/layouts.tsv");
-
-fn variants() -> Vec<v1::Rules> {
-    let boards =
-        [Board::Board6x6, Board::Board8x8, Board::Board10x10, Board::Octagon, Board::Cross];
-    let mut variants = Vec::new();
-    for board in boards {
-        for (opening, objective) in [
-            (Opening::Cross, Objective::MostDiscs),
-            (Opening::Parallel, Objective::FewestDiscs),
-            (Opening::Free, Objective::MostDiscs),
-        ] {
-            variants.push(v1::Rules {
-                board: board.into(),
-                opening: opening.into(),
-                objective: objective.into(),
-                blocked_squares: (opening == Opening::Free)
-                    .then(|| v1::BlockedSquares { count: Some(4), ..Default::default() }),
-                ..Default::default()
-            });
-        }
-    }
-    for board in [Board::Board8x8, Board::Board10x10, Board::Octagon] {
-        for players in 2..=4 {
-            variants.push(v1::Rules {
-                board: board.into(),
-                players,
-                multicolor: players == 2,
-                blocked_squares: (players == 3)
-                    .then(|| v1::BlockedSquares { count: Some(2), ..Default::default() }),
-                ..Default::default()
-            });
-        }
-    }
-    for handicap_corners in 1..=4 {
-        variants.push(v1::Rules { handicap_corners, ..Default::default() });
-    }
-    variants
-}
 
 async fn every_variant_is_played_to_its_end_and_proved_by_its_record(store: StoreKind) {
     let server = TestServer::start(store).await;

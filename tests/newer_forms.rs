@@ -15,7 +15,13 @@ use reversi_proto::v1::{self, Color, watch_game_response::Message};
 use tonic::{Code, Status};
 
 on_store!(file, File, every_call_about_it_says_so_and_changes_nothing);
-on_store!(redis, Redis, every_call_about_it_says_so_and_changes_nothing);
+on_store!(
+    redis,
+    Redis,
+    every_call_about_it_says_so_and_changes_nothing,
+    a_watch_delivers_what_it_can_read_and_then_says_that_this_server_is_too_old,
+    the_log_says_what_is_too_new_and_what_to_do,
+);
 
 fn newer(bytes: &mut [u8]) {
     bytes[0] += 1;
@@ -143,9 +149,10 @@ async fn everything_settled(home: &Home) -> std::collections::BTreeMap<String, V
 }
 
 /// While replicas are upgraded: a game that is watched at the old one is continued by the new one.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_watch_delivers_what_it_can_read_and_then_says_that_this_server_is_too_old() {
-    let server = TestServer::with(StoreKind::Redis, &["--watch-poll", "1h"]).await;
+async fn a_watch_delivers_what_it_can_read_and_then_says_that_this_server_is_too_old(
+    store: StoreKind,
+) {
+    let server = TestServer::with(store, &["--watch-poll", "1h"]).await;
     let mut client = server.client().await;
     let table = create(&mut client, v1::Rules::default()).await;
     let mut watch = Watch::of(&mut client, &table.id).await;
@@ -178,9 +185,8 @@ async fn a_watch_delivers_what_it_can_read_and_then_says_that_this_server_is_too
 }
 
 /// An operator reads of it in the log, once a listing and not once a game, and of a whole file at the start.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_log_says_what_is_too_new_and_what_to_do() {
-    let home = StoreKind::Redis.home();
+async fn the_log_says_what_is_too_new_and_what_to_do(store: StoreKind) {
+    let home = store.home();
     let flags = ["--listen", "127.0.0.1:0", "--store", &home.url];
     let server = Process::of(reversid(&flags)).await;
     let mut client = server.client().await;

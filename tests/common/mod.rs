@@ -9,6 +9,7 @@ pub mod raw;
 pub mod replicas;
 pub mod scripted;
 pub mod stored;
+pub mod variants;
 pub mod watch;
 
 use std::{

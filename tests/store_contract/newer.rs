@@ -27,7 +27,12 @@ use crate::{
 };
 
 on_store!(file, File, what_another_release_wrote_is_refused_and_stays);
-on_store!(redis, Redis, what_another_release_wrote_is_refused_and_stays);
+on_store!(
+    redis,
+    Redis,
+    what_another_release_wrote_is_refused_and_stays,
+    a_deletion_that_comes_too_late_is_refused,
+);
 
 /// What another release may have made of an entry, and whether it is known by its form.
 type Made = (&'static str, bool, fn(&mut Vec<u8>));
@@ -179,10 +184,9 @@ async fn what_another_release_wrote_is_refused_and_stays(kind: StoreKind) {
 }
 
 /// Another replica may write it in another form between the look at a game and its deletion.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_deletion_that_comes_too_late_is_refused_in_redis() {
+async fn a_deletion_that_comes_too_late_is_refused(kind: StoreKind) {
     const DELETIONS: usize = 400;
-    let opened = open(StoreKind::Redis);
+    let opened = open(kind);
     let line = Line::create(creation("game"));
     line.put_new(&opened).await;
     let mut connection = stored::connection(&opened.home.url);

@@ -1,11 +1,17 @@
 """Tools that the tests of deploy/ run; a test whose tool cannot be had is skipped by name."""
 
+import importlib
 import shutil
 from pathlib import Path
 
 import pytest
 
+import generate
+from binary import build
 from files import REPOSITORY
+
+generate.generate()
+importlib.invalidate_caches()
 
 TOOLS = REPOSITORY / ".tools"
 
@@ -34,3 +40,9 @@ def prometheus() -> str:
 def compose() -> str:
     """Reads Compose files."""
     return tool("docker-compose", TOOLS / "venv/bin")
+
+
+@pytest.fixture(scope="session")
+def reversid() -> Path:
+    """The server's binary."""
+    return build()

@@ -1,6 +1,5 @@
 """Builds `reversid`, and runs one for each store."""
 
-import json
 import random
 import shutil
 import socket
@@ -10,23 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from binary import build
 from generate import REPOSITORY
 from reversi_client import connect
 from server import Server
-
-# As the Rust tests build it, so that nothing is built a second time with other features.
-BUILD = "cargo test --workspace --locked --no-run --test architecture --message-format=json"
 
 
 @pytest.fixture(scope="session")
 def reversid() -> Path:
     """The server's binary."""
-    built = subprocess.run(BUILD.split(), cwd=REPOSITORY, stdout=subprocess.PIPE, check=True)
-    artifacts = map(json.loads, built.stdout.splitlines())
-    executables = (
-        Path(artifact["executable"]) for artifact in artifacts if artifact.get("executable")
-    )
-    return next(path for path in executables if path.name == "reversid")
+    return build()
 
 
 @contextmanager

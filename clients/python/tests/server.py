@@ -14,12 +14,12 @@ STOP_SECONDS = 25
 class Server:
     """A server process. Leaving the `with` block stops it and demands that it exits with 0."""
 
-    def __init__(self, binary: Path, store: str, listen: str = "127.0.0.1:0"):
+    def __init__(self, binary: Path, store: str, listen: str = "127.0.0.1:0", flags: tuple = ()):
         self._output: list[str] = []
         self._listening = threading.Event()
         self.address = ""
         self._process = subprocess.Popen(
-            [binary, "--listen", listen, "--store", store],
+            [binary, "--listen", listen, "--store", store, *flags],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

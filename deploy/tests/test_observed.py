@@ -1,0 +1,115 @@
+"""Two replicas are played on and scraped: what dashboard and alerts ask for is there."""
+
+import math
+import re
+
+import pytest
+
+from files import ALERTS, METRIC, PANELS, metrics_used, queries
+from play import Play
+from reversi_client import connect
+from stack import stack, wait_for
+
+# What Grafana puts in place of its variables.
+VARIABLES = {"$__rate_interval": "20s", "$__range": "1m", "$instance": ".+"}
+
+SELECTOR = re.compile(METRIC.pattern + r"(?:\{[^}]*\})?")
+
+
+@pytest.fixture(scope="module")
+def watched(reversid, prometheus, tmp_path_factory):
+    """Prometheus, while games are played."""
+    with (
+        stack(reversid, prometheus, tmp_path_factory.mktemp("stack")) as (addresses, api),
+        connect(addresses[0]) as one,
+        connect(addresses[1]) as other,
+    ):
+        play = Play([one, other])
+        play.start()
+        yield api
+        play.stop()
+        assert play.failure is None, play.failure
+
+
+def asked(expression: str) -> str:
+    for variable, value in VARIABLES.items():
+        expression = expression.replace(variable, value)
+    return expression
+
+
+def answered(api, expression: str) -> list:
+    """The series that a query gives which have a value."""
+    series = api.get("query", query=asked(expression))["result"]
+    return [one["metric"] for one in series if not math.isnan(float(one["value"][1]))]
+
+
+def test_every_replica_is_scraped(watched):
+    def health():
+        targets = watched.get("targets")["activeTargets"]
+        return len(targets) == 2 and all(target["health"] == "up" for target in targets)
+
+    wait_for(health, "both are up")
+    (up,) = watched.get("query", query='sum(up{job="reversid"})')["result"]
+    assert up["value"][1] == "2"
+
+
+def test_every_query_of_the_dashboard_finds_something(watched):
+    """Without an error, at one moment or another of the play."""
+    waiting = dict(queries())
+
+    def all_found():
+        for place, expression in list(waiting.items()):
+            if answered(watched, expression):
+                del waiting[place]
+        return not waiting
+
+    try:
+        wait_for(all_found, "")
+    except AssertionError:
+        raise AssertionError(f"these find nothing: {waiting}") from None
+
+
+def test_series_have_the_labels_that_they_are_told_apart_by(watched):
+    """Those of a panel's legend, and those that its query sums by."""
+    for panel in PANELS:
+        for target in panel["targets"]:
+            expression, legend = target["expr"], target["legendFormat"]
+            by = ", ".join(re.findall(r"\bby \(([^)]+)\)", expression))
+            wanted = {label for label in by.split(", ") if label}
+            if "histogram_quantile" in expression:
+                wanted.discard("le")
+            wanted |= set(re.findall(r"\{\{(\w+)\}\}", legend))
+            found = wait_for(lambda e=expression: answered(watched, e), panel["title"])
+            for series in found:
+                assert wanted <= set(series), f"{panel['title']}: {series} lacks some of {wanted}"
+
+
+def test_every_metric_that_is_used_is_exported(watched):
+    def missing():
+        return metrics_used() - set(watched.get("label/__name__/values"))
+
+    wait_for(lambda: not missing(), f"everything but {missing()} is exported")
+
+
+def test_alerts_go_by_labels_and_values_that_there_are(watched):
+    """Of a list of codes none may have come up yet: its label is looked for."""
+    for name, rule in ALERTS.items():
+        for selector in SELECTOR.findall(rule["expr"]):
+            open_ended = re.sub(r'=~"[^"]*"', '=~".+"', selector)
+            wait_for(
+                lambda s=open_ended: watched.get("series", **{"match[]": s}),
+                f"{name}: there is {selector}",
+            )
+
+
+def test_alerts_are_evaluated_and_only_the_one_that_was_provoked_fires(watched):
+    """The play resumes with a version that no store has, as after a loss of history."""
+
+    def states():
+        rules = [rule for group in watched.get("rules")["groups"] for rule in group["rules"]]
+        assert {rule["name"] for rule in rules} == set(ALERTS)
+        assert not [rule for rule in rules if rule["health"] == "err"]
+        return {rule["name"] for rule in rules if rule["state"] == "firing"}
+
+    wait_for(lambda: "ReversidHistoryLost" in states(), "the alert fires")
+    assert states() == {"ReversidHistoryLost"}

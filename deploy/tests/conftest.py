@@ -43,6 +43,13 @@ def compose() -> str:
 
 
 @pytest.fixture(scope="session")
+def grafana_types() -> Path:
+    """Where the types of Grafana are, and a compiler for them."""
+    installed = (TOOLS / "grafana/node_modules/@grafana/schema").exists()
+    return TOOLS / "grafana" if installed else pytest.skip("Grafana's types are not here")
+
+
+@pytest.fixture(scope="session")
 def reversid() -> Path:
     """The server's binary."""
     return build()

@@ -1,6 +1,10 @@
 """The dashboard is whole, without overlap, and asks the Prometheus that is chosen."""
 
-from files import DASHBOARD, DEPLOY, PANELS, read_yaml
+import json
+import subprocess
+
+from files import COMPOSE, DASHBOARD, DEPLOY, PANELS, read_yaml
+from grafana_types import typescript
 
 
 def test_panels_have_their_own_ids_and_places():
@@ -39,7 +43,7 @@ def test_what_is_provisioned_is_what_compose_mounts():
     provisioning = DEPLOY / "grafana/provisioning"
     sources = read_yaml(provisioning / "datasources/datasources.yaml")["datasources"]
     assert [source["type"] for source in sources if source.get("isDefault")] == ["prometheus"]
-    services = read_yaml(DEPLOY / "compose.yaml")["services"]
+    services = COMPOSE["services"]
     for source in sources:
         host, port = source["url"].removeprefix("http://").split(":")
         assert f"127.0.0.1:{port}:{port}" in services[host]["ports"]
@@ -49,3 +53,17 @@ def test_what_is_provisioned_is_what_compose_mounts():
     assert f"./grafana/dashboards:{folder}:ro" in grafana["volumes"]
     home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
     assert home == f"{folder}/reversid.json"
+
+
+def test_grafana_has_types_for_all_that_the_dashboard_says(grafana_types, tmp_path):
+    """Of the release that compose.yaml runs: a field or value that it does not know is a fault."""
+    modules = grafana_types / "node_modules"
+    schema = modules / "@grafana/schema"
+    version = json.loads((schema / "package.json").read_text())["version"]
+    assert COMPOSE["services"]["grafana"]["image"] == f"grafana/grafana:{version}"
+    source = tmp_path / "dashboard.ts"
+    source.write_text(typescript(DASHBOARD, schema))
+    options = "--noEmit --strict --skipLibCheck --module esnext --moduleResolution bundler"
+    compiler = ["node", modules / "typescript/bin/tsc", *options.split(), source]
+    result = subprocess.run(compiler, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout

@@ -3,7 +3,7 @@
 The generated code (see `generate.py`) has to be on the import path, as the package `reversi.v1`.
 """
 
-from .calls import call, connect
+from .calls import call, connect, open_channel
 from .digest import canonical_bytes, digest, event_digest
 from .errors import bad_fields, metadata, reason
 from .watch import BrokenHistory, watch
@@ -17,6 +17,7 @@ __all__ = [
     "digest",
     "event_digest",
     "metadata",
+    "open_channel",
     "reason",
     "watch",
 ]

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import grpc
@@ -16,10 +16,25 @@ OPTIONS = [("grpc.max_reconnect_backoff_ms", 1000)]
 
 
 @contextmanager
-def connect(address: str) -> Iterator[GameServiceStub]:
-    """A stub for the service at `address` ("host:port"), without TLS. Its calls end with it."""
-    with grpc.insecure_channel(address, options=OPTIONS) as channel:
+def connect(
+    address: str, credentials: grpc.ChannelCredentials | None = None
+) -> Iterator[GameServiceStub]:
+    """A stub for the service at `address` ("host:port"), over TLS if there are `credentials`.
+
+    Its calls end with it.
+    """
+    with open_channel(address, credentials) as channel:
         yield GameServiceStub(channel)
+
+
+def open_channel(
+    address: str, credentials: grpc.ChannelCredentials | None = None, options: Sequence = ()
+) -> grpc.Channel:
+    """The channel alone, for stubs of other services or with more options. The caller closes it."""
+    options = [*OPTIONS, *options]
+    if credentials is None:
+        return grpc.insecure_channel(address, options)
+    return grpc.secure_channel(address, credentials, options)
 
 
 def call(method, request, timeout: float = 5.0, attempts: int = 10):

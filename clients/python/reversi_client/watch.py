@@ -10,7 +10,15 @@ from reversi.v1.game_service_pb2_grpc import GameServiceStub
 
 from .calls import pause
 from .digest import event_digest
-from .errors import reason
+
+# No reconnection mends these. Any other end is the server's or a proxy's way of saying "resume".
+FINAL = {
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.NOT_FOUND,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.UNIMPLEMENTED,
+}
 
 
 class BrokenHistory(Exception):
@@ -41,7 +49,7 @@ def watch(
                     return
             raise BrokenHistory("the stream closed with OK, but without an end")
         except grpc.RpcError as error:
-            if error.code() != grpc.StatusCode.UNAVAILABLE and reason(error) != "WATCHER_TOO_SLOW":
+            if error.code() in FINAL:
                 raise
         finally:
             call.cancel()

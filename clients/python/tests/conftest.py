@@ -1,4 +1,4 @@
-"""Builds `reversid`, and runs one for each store."""
+"""Builds `reversid`, and runs it on each store and behind each proxy."""
 
 import random
 import shutil
@@ -11,7 +11,9 @@ import pytest
 
 from binary import build
 from generate import REPOSITORY
-from reversi_client import connect
+from proxies import PROXIES, Certificate, behind
+from reversi.v1.game_service_pb2_grpc import GameServiceStub
+from reversi_client import open_channel
 from server import Server
 
 
@@ -38,21 +40,43 @@ def redis(folder: Path):
             running.kill()
 
 
-@pytest.fixture(scope="session", params=["memory", "file", "redis"])
-def server(request, reversid, tmp_path_factory):
-    """A running server: every test that asks for it runs once on each store."""
-    folder = tmp_path_factory.mktemp("store")
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory) -> Certificate:
+    """What a proxy shows, made for this run."""
+    return Certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(scope="session", params=["memory", "file", "redis", *PROXIES])
+def place(request, reversid, tmp_path_factory):
+    """Where the service is, and how to trust it: a server on each store, two behind each proxy."""
+    folder = tmp_path_factory.mktemp("place")
+    if request.param in PROXIES:
+        certificate = request.getfixturevalue("certificate")
+        with (
+            redis(folder) as url,
+            Server(reversid, url) as one,
+            Server(reversid, url) as other,
+            behind(request.param, folder, certificate, [one.address, other.address]) as address,
+        ):
+            yield address, certificate.credentials
+        return
     urls = {"memory": "memory:", "file": f"file:{folder}/games.redb"}
     store = redis(folder) if request.param == "redis" else nullcontext(urls[request.param])
-    with store as url, Server(reversid, url) as running:
-        yield running
+    with store as url, Server(reversid, url) as server:
+        yield server.address, None
 
 
 @pytest.fixture
-def stub(server):
-    """A connection to `server`."""
-    with connect(server.address) as stub:
-        yield stub
+def channel(place):
+    """A connection to the service: every test that asks for it runs at each place."""
+    with open_channel(*place) as channel:
+        yield channel
+
+
+@pytest.fixture
+def stub(channel):
+    """The service."""
+    return GameServiceStub(channel)
 
 
 @pytest.fixture

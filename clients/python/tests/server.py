@@ -31,7 +31,7 @@ class Server:
         self._listening.wait(START_SECONDS)
         if not self.address:
             self.kill()
-            raise AssertionError("the server does not listen:\n" + "".join(self._output))
+            raise AssertionError("the server does not listen:\n" + self.log)
 
     def _read(self) -> None:
         for line in self._process.stdout:
@@ -40,6 +40,11 @@ class Server:
                 self.address = found[1]
                 self._listening.set()
         self._listening.set()
+
+    @property
+    def log(self) -> str:
+        """All that it logged so far."""
+        return "".join(self._output)
 
     def kill(self) -> None:
         """Ends it as a power cut would."""
@@ -58,4 +63,4 @@ class Server:
             self.kill()
             code = "no exit in time"
         self._reader.join()
-        assert code == 0, f"the server ended with {code}:\n" + "".join(self._output)
+        assert code == 0, f"the server ended with {code}:\n" + self.log

@@ -1,19 +1,11 @@
 """A generic client finds the service, and a load balancer its health, on the same port."""
 
-import grpc
 import pytest
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import (
     ProtoReflectionDescriptorDatabase,
 )
-
-
-@pytest.fixture
-def channel(server):
-    """A bare channel."""
-    with grpc.insecure_channel(server.address) as channel:
-        yield channel
 
 
 @pytest.mark.parametrize("service", ["", "reversi.v1.GameService"])

@@ -1,15 +1,18 @@
 """A shape of deployment as Kubernetes is given it: what Kustomize makes of an overlay."""
 
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 
 from conftest import TOOLS, tool
-from files import DEPLOY
+from files import DEPLOY, REPOSITORY
 
-KUBERNETES = DEPLOY / "kubernetes"
+OVERLAYS = DEPLOY / "kubernetes/overlays"
+DEPLOYMENT = REPOSITORY / "docs/deployment.md"
 WORKLOADS = {"Deployment", "StatefulSet"}
 
 
@@ -20,11 +23,24 @@ def build(folder: Path) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+@cache
+def documented() -> str:
+    """What it makes of the overlay that the documents show, which lies beside a clone."""
+    [overlay] = re.findall(r"```yaml\n(.*?)```", DEPLOYMENT.read_text(), re.DOTALL)
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "reversid").symlink_to(REPOSITORY)
+        own = Path(folder) / "own"
+        own.mkdir()
+        (own / "kustomization.yaml").write_text(overlay)
+        return build(own)
+
+
 class Shape:
     """The objects of a shape. Each one is the test's own, to change as it likes."""
 
-    def __init__(self, folder: Path):
-        self.objects = list(yaml.safe_load_all(build(folder)))
+    def __init__(self, name: str):
+        text = documented() if name == "documented" else build(OVERLAYS / name)
+        self.objects = list(yaml.safe_load_all(text))
 
     def all(self, kind: str) -> list[dict]:
         """Every object of this kind."""

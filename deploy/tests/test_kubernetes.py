@@ -5,16 +5,10 @@ import operator
 import kubernetes_validate
 import pytest
 
-from files import DEPLOY
 from kubernetes_promises import PROMISES
-from kubernetes_shape import KUBERNETES, Shape
+from kubernetes_shape import Shape
 
-SHAPES = {
-    "embedded": KUBERNETES / "overlays" / "embedded",
-    "redis": KUBERNETES / "overlays" / "redis",
-    "redis-cluster": KUBERNETES / "overlays" / "redis-cluster",
-    "all-components": DEPLOY / "tests" / "all-components",
-}
+SHAPES = ["embedded", "redis", "redis-cluster", "documented"]
 # The oldest that docs/deployment.md promises, and the newest whose schemas there are.
 VERSIONS = ["1.30", kubernetes_validate.latest_version()]
 # Kinds that an operator brings, whose schemas are not there.
@@ -27,7 +21,7 @@ every_shape = pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_schemas_allow_it(name, version):
     """No unknown field, no wrong type."""
-    for one in Shape(SHAPES[name]).objects:
+    for one in Shape(name).objects:
         if one["kind"] not in CUSTOM:
             kubernetes_validate.validate(one, version, strict=True)
 
@@ -36,7 +30,7 @@ def test_the_schemas_allow_it(name, version):
 def test_the_schemas_are_strict(version):
     """A field that is misspelt or of the wrong type is refused."""
     for field, value in [("minReadySecond", 5), ("minReadySeconds", "5")]:
-        workload = Shape(SHAPES["redis"]).workload
+        workload = Shape("redis").workload
         workload["spec"][field] = value
         with pytest.raises(kubernetes_validate.ValidationError):
             kubernetes_validate.validate(workload, version, strict=True)
@@ -46,13 +40,13 @@ def test_the_schemas_are_strict(version):
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.__name__)
 def test_it_keeps_its_promise(promise, name):
     """As the function says."""
-    promise(Shape(SHAPES[name]))
+    promise(Shape(name))
 
 
 def test_the_store_is_reached_where_it_is():
     """Each shape lets its pods talk to pods that bear its store's name."""
     for name in ["redis", "redis-cluster"]:
-        *_, rule = Shape(SHAPES[name]).one("NetworkPolicy")["spec"]["egress"]
+        *_, rule = Shape(name).one("NetworkPolicy")["spec"]["egress"]
         [peer] = rule["to"]
         assert peer["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": name}
 
@@ -157,7 +151,7 @@ BREAKS = [
         "embedded",
         put("9090", "template", "metadata", "annotations", "prometheus.io/port"),
     ),
-    ("the_settings_reach_the_pod", "all-components", drop(of("PodMonitor"), "spec", "jobLabel")),
+    ("the_settings_reach_the_pod", "documented", drop(of("PodMonitor"), "spec", "jobLabel")),
     ("clients_can_balance_calls", "redis", drop(of("Service", 1), "spec", "clusterIP")),
     ("the_file_has_one_owner", "embedded", put(2, "workload", "spec", "replicas")),
     (
@@ -225,7 +219,7 @@ BREAKS = [
 def test_a_promise_can_be_broken(promise, name, change):
     """So that a function which always holds is found."""
     kept = {one.__name__: one for one in PROMISES}[promise]
-    broken = Shape(SHAPES[name])
+    broken = Shape(name)
     kept(broken)
     change(broken)
     with pytest.raises((AssertionError, KeyError, ValueError)):

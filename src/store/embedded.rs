@@ -8,32 +8,42 @@
 //! what was acknowledged survives `kill -9` and a power cut; after a crash redb goes back to the last commit. Reads run
 //! beside it on the blocking pool and see everything acknowledged before they began.
 
+mod backup;
 mod file;
 mod tables;
 mod writer;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use redb::ReadableDatabase as _;
 use reversi_rules::Layout;
-use tokio::task::spawn_blocking;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use self::{
     file::DataFile,
     tables::{Tables, View},
     writer::Writer,
 };
-use super::{Commit, Listing, Lookup, Query, Store, Swept};
+use super::{Backup, BackupError, Commit, Listing, Lookup, Query, Store, Swept};
 use crate::{
     error::StoreError,
     model::{GameId, Millis, Stored},
 };
 
+/// How many backups there may be, being made or read. Each takes as much of the disk as the store.
+const BACKUPS_MAX: usize = 1;
+
 /// Games in a file.
 pub struct EmbeddedStore {
+    path: PathBuf,
     file: Arc<DataFile>,
     writer: Writer,
+    /// One backup at a time.
+    backups: Arc<Semaphore>,
 }
 
 impl EmbeddedStore {
@@ -47,7 +57,8 @@ impl EmbeddedStore {
         let writer = Writer::start(file.clone()).map_err(|error| {
             format!("the thread that writes {} did not start: {error}", path.display())
         })?;
-        Ok(Self { file, writer })
+        let backups = Arc::new(Semaphore::new(BACKUPS_MAX));
+        Ok(Self { path: path.to_owned(), file, writer, backups })
     }
 
     async fn read<T: Send + 'static>(
@@ -106,6 +117,15 @@ impl Store for EmbeddedStore {
     /// After a failed write, tries one that writes nothing: without it nobody would notice that all is well again.
     async fn ready(&self) -> Result<(), StoreError> {
         if self.file.failed() { self.writer.write(|_| Ok(())).await } else { Ok(()) }
+    }
+
+    async fn backup(&self) -> Result<Backup, BackupError> {
+        let place = self.backups.clone().try_acquire_owned().map_err(|_| BackupError::Running)?;
+        let (file, path) = (self.file.clone(), self.path.clone());
+        let copied = spawn_blocking(move || backup::copy(&file, &path).map(|copy| (copy, place)));
+        let ((file, bytes), place) =
+            copied.await.map_err(|error| BackupError::Failed(error.to_string()))??;
+        Ok(Backup { file, bytes, _place: place })
     }
 
     async fn close(&self) {

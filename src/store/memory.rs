@@ -9,7 +9,8 @@ use async_trait::async_trait;
 use reversi_rules::Layout;
 
 use super::{
-    Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed, listing::changed_rows,
+    Backup, BackupError, Commit, Listing, Lookup, Query, SWEEP_MAX, Store, Swept, closed,
+    listing::changed_rows,
 };
 use crate::{
     error::StoreError,
@@ -187,6 +188,12 @@ impl Store for MemoryStore {
             swept.removed += 1;
         }
         Ok(swept)
+    }
+
+    async fn backup(&self) -> Result<Backup, BackupError> {
+        Err(BackupError::Elsewhere(
+            "memory: keeps nothing, so there is nothing to back up: use a file or Redis",
+        ))
     }
 
     async fn close(&self) {

@@ -5,6 +5,7 @@
 //! by another way is told apart. Stores have no clock and judge no moves; `tests/store_contract` holds them all to
 //! this page.
 
+mod backup;
 mod codec;
 mod embedded;
 mod left_out;
@@ -18,6 +19,7 @@ use async_trait::async_trait;
 use reversi_rules::Layout;
 
 pub use self::{
+    backup::{Backup, BackupError},
     embedded::EmbeddedStore,
     listing::{Cursor, Listing, Query},
     memory::MemoryStore,
@@ -95,6 +97,12 @@ pub trait Store: Send + Sync + 'static {
     async fn ready(&self) -> Result<(), StoreError> {
         Ok(())
     }
+
+    /// A copy of everything that was committed before the call, and perhaps of what came meanwhile: all as of one moment.
+    /// Callers of other methods wait no longer for it.
+    ///
+    /// Dropped, it is made to its end, and gone.
+    async fn backup(&self) -> Result<Backup, BackupError>;
 
     /// Finishes what was asked and lets go of the store; everything asked later answers `Unavailable`.
     async fn close(&self);

@@ -30,7 +30,7 @@ pub use self::{
     keys::{game as channel, game_id as channel_game},
     link::{RedisUrl, config},
 };
-use super::{Commit, Listing, Lookup, Query, Store, Swept, codec};
+use super::{Backup, BackupError, Commit, Listing, Lookup, Query, Store, Swept, codec};
 use crate::{
     error::StoreError,
     model::{GameId, Lifetimes, Millis, Stored, random},
@@ -250,6 +250,12 @@ impl Store for RedisStore {
         }
         self.inspected.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    async fn backup(&self) -> Result<Backup, BackupError> {
+        Err(BackupError::Elsewhere(
+            "Redis backs itself up: BGSAVE and a copy of its dump, or a replica; docs/backup.md has the steps",
+        ))
     }
 
     async fn close(&self) {

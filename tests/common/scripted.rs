@@ -7,7 +7,7 @@ use reversi_rules::Layout;
 use reversid::{
     error::StoreError,
     model::{GameId, Millis, Stored},
-    store::{Commit, Listing, Lookup, Query, Store, Swept},
+    store::{Backup, BackupError, Commit, Listing, Lookup, Query, Store, Swept},
 };
 use tokio::sync::watch;
 
@@ -67,6 +67,10 @@ impl Store for Scripted {
     }
 
     async fn sweep(&self, _: Millis) -> Result<Swept, StoreError> {
+        unreachable!("watchers only read")
+    }
+
+    async fn backup(&self) -> Result<Backup, BackupError> {
         unreachable!("watchers only read")
     }
 

@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
-        PoisonError, RwLock,
+        PoisonError, RwLock, RwLockWriteGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -46,6 +46,8 @@ pub struct DataFile {
     /// None while it is closed. Read-locked by reads and writes, write-locked to close and to open again.
     database: RwLock<Option<Database>>,
     failed: AtomicBool,
+    /// Whether somebody waits to close the file: what takes long with it gives up then.
+    wanted: AtomicBool,
 }
 
 impl DataFile {
@@ -65,7 +67,7 @@ impl DataFile {
     /// Those of the disk.
     pub fn on(disk: Box<dyn Disk>) -> Result<Self, String> {
         let database = RwLock::new(Some(disk.open()?));
-        Ok(Self { disk, database, failed: AtomicBool::new(false) })
+        Ok(Self { disk, database, failed: AtomicBool::new(false), wanted: AtomicBool::new(false) })
     }
 
     /// Does something with the open file. Blocks while it is opened again.
@@ -79,6 +81,19 @@ impl DataFile {
     ) -> Result<T, StoreError> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         work(database.as_ref().ok_or_else(closed)?)
+    }
+
+    /// Whether somebody waits for what runs now to end.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// The file for the caller alone, once what runs has ended.
+    fn exclusively(&self) -> RwLockWriteGuard<'_, Option<Database>> {
+        self.wanted.store(true, Ordering::Relaxed);
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        self.wanted.store(false, Ordering::Relaxed);
+        database
     }
 
     /// Whether the last write failed.
@@ -99,7 +114,7 @@ impl DataFile {
     /// For people: why it cannot be opened. Unless the disk takes nothing, it stays closed until this is called again.
     pub fn reopen(&self) -> Result<(), String> {
         self.disk.probe().map_err(|error| error.to_string())?;
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
+        let mut database = self.exclusively();
         // Gone before the new one comes: it holds the lock of the file.
         drop(database.take());
         *database = Some(self.disk.open()?);
@@ -108,7 +123,7 @@ impl DataFile {
 
     /// Lets go of the file for good.
     pub fn close(&self) {
-        drop(self.database.write().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.exclusively().take());
     }
 }
 

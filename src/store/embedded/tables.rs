@@ -15,11 +15,11 @@ use crate::{
     },
 };
 
-const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
-const ROWS: TableDefinition<&[u8], ()> = TableDefinition::new("rows");
-const LAYOUTS: TableDefinition<&str, &[u8]> = TableDefinition::new("layouts");
-const EXPIRY: TableDefinition<(u64, u8, &str), ()> = TableDefinition::new("expiry");
-const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
+pub const GAMES: TableDefinition<&str, &[u8]> = TableDefinition::new("games");
+pub const ROWS: TableDefinition<&[u8], ()> = TableDefinition::new("rows");
+pub const LAYOUTS: TableDefinition<&str, &[u8]> = TableDefinition::new("layouts");
+pub const EXPIRY: TableDefinition<(u64, u8, &str), ()> = TableDefinition::new("expiry");
+pub const META: TableDefinition<&str, u64> = TableDefinition::new("meta");
 
 /// The form of the file: its tables and keys. Entries carry versions of their own.
 const FORM: u64 = 1;

@@ -17,11 +17,12 @@ use redb::{Database, ReadableDatabase as _, StorageBackend, backends::InMemoryBa
 use reversi_rules::{Board, Layout};
 
 use super::{
+    backup::copy_to,
     file::{DataFile, Disk},
     tables::{self, View},
     writer::Writer,
 };
-use crate::{error::StoreError, model::Millis};
+use crate::{error::StoreError, model::Millis, store::BackupError};
 
 #[derive(Debug, Default)]
 struct Gauges {
@@ -233,4 +234,53 @@ async fn what_the_disk_refused_is_unavailable_and_never_half_there() {
     tokio::time::timeout(Duration::from_secs(20), got_over).await.expect("it is opened again");
     assert!(bench.has(0) && bench.has(4), "what was acknowledged is there");
     assert!((1..=3).all(|seed| !bench.has(seed)), "what was refused is not");
+}
+
+#[tokio::test]
+async fn a_backup_that_finds_no_room_is_given_up_and_the_store_goes_on() {
+    let bench = Bench::new();
+    for seed in 1..=3 {
+        bench.put(seed).await.expect("it is written");
+    }
+    let full = TestDisk { memory: Arc::new(InMemoryBackend::new()), gauges: Arc::default() };
+    let gauges = full.gauges.clone();
+    let tables = AtomicUsize::new(0);
+    let given_up = bench.file.run(|database| {
+        Ok(copy_to(database, full, || {
+            let begun = tables.fetch_add(1, Ordering::SeqCst);
+            gauges.failing.store(begun >= 2, Ordering::SeqCst);
+            Ok(())
+        }))
+    });
+    let given_up = given_up.expect("it is open");
+    assert!(matches!(given_up, Err(BackupError::Failed(_))), "{given_up:?}");
+    assert!(!bench.file.failed());
+    bench.put(4).await.expect("it is written");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_closes_the_file_waits_for_no_backup() {
+    let bench = Bench::new();
+    bench.put(1).await.expect("it is written");
+    let target = TestDisk { memory: Arc::new(InMemoryBackend::new()), gauges: Arc::default() };
+    let (begun, begins) = mpsc::channel();
+    let file = bench.file.clone();
+    let copying = tokio::task::spawn_blocking(move || {
+        file.run(|database| {
+            Ok(copy_to(database, target, || {
+                let _ = begun.send(());
+                // Without the wish to close it this would last for ever.
+                while !file.is_wanted() {
+                    std::thread::yield_now();
+                }
+                Err(BackupError::Running)
+            }))
+        })
+    });
+    begins.recv().expect("it begins");
+    let file = bench.file.clone();
+    let closing = tokio::task::spawn_blocking(move || file.close());
+    tokio::time::timeout(Duration::from_secs(20), closing).await.expect("in time").expect("closed");
+    let given_up = copying.await.expect("no panic").expect("it was open");
+    assert!(matches!(given_up, Err(BackupError::Running)), "{given_up:?}");
 }

@@ -182,3 +182,17 @@ pub enum StoreError {
     #[error("stored bytes cannot be read: {0}")]
     Corrupt(String),
 }
+
+/// What went wrong, and each cause below it that adds to what was said.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut said = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !said.contains(&text) {
+            said = format!("{said}: {text}");
+        }
+        cause = error.source();
+    }
+    said
+}

@@ -16,4 +16,5 @@ pub mod model;
 pub mod service;
 pub mod settings;
 pub mod store;
+pub mod telemetry;
 pub mod wire;

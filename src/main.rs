@@ -7,9 +7,9 @@ use reversid::{
     app::{App, Ended, health},
     build_info,
     settings::{Command, Flags, Health, Settings},
+    telemetry,
 };
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 /// Exit codes; `--help` tells them.
 const FAILED: u8 = 1;
@@ -41,11 +41,7 @@ fn main() -> ExitCode {
             return ExitCode::from(BAD_SETTINGS);
         }
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::new(&settings.log))
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .init();
+    telemetry::log(&settings.log, settings.log_format);
 
     let ended = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -98,6 +94,9 @@ async fn live(settings: Settings) -> Result<Ended, String> {
     let app = App::build(settings).await?;
     tracing::info!(version = build_info::VERSION, commit = build_info::COMMIT, store, "reversid");
     tracing::info!("listening on {}", app.address());
+    if let Some(address) = app.admin_address() {
+        tracing::info!("metrics at http://{address}/metrics");
+    }
     app.run(async move {
         signals.next().await;
         tracing::info!(?drain_timeout, "draining; a second signal exits at once");

@@ -4,7 +4,9 @@ use std::{net::SocketAddr, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{build_info, events::WatchSettings, model::Lifetimes, store::StoreUrl};
+use crate::{
+    build_info, events::WatchSettings, model::Lifetimes, store::StoreUrl, telemetry::LogFormat,
+};
 
 /// A game-state service for Reversi and its variants, over gRPC.
 ///
@@ -92,6 +94,19 @@ pub struct Flags {
     /// What to log, as level or target=level, comma-separated: error, warn, info, debug, trace.
     #[arg(long, env = "REVERSID_LOG", default_value = "info", value_name = "FILTER")]
     log: String,
+
+    /// How the log is written: text, or json with one object a line.
+    #[arg(long, env = "REVERSID_LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
+    log_format: String,
+
+    /// Where to send traces and metrics, by OTLP over gRPC, such as http://collector:4317. Without it the variable
+    /// OTEL_EXPORTER_OTLP_ENDPOINT counts; without both nothing is sent. The SDK's other OTEL_ variables count too.
+    #[arg(long, env = "REVERSID_OTLP_ENDPOINT", value_name = "URL")]
+    otlp_endpoint: Option<String>,
+
+    /// Where to serve metrics over HTTP, at /metrics in the Prometheus text format: ADDRESS:PORT. Not served without it.
+    #[arg(long, env = "REVERSID_ADMIN_LISTEN", value_name = "ADDR")]
+    admin_listen: Option<String>,
 }
 
 /// What the binary does beside serving.
@@ -141,6 +156,12 @@ pub struct Settings {
     pub watch_poll: Duration,
     /// What to log.
     pub log: String,
+    /// How the log is written.
+    pub log_format: LogFormat,
+    /// Where traces and metrics are sent.
+    pub otlp_endpoint: Option<String>,
+    /// Where metrics are served.
+    pub admin_listen: Option<SocketAddr>,
 }
 
 /// Reads values one after the other and keeps what is wrong with each.
@@ -167,6 +188,27 @@ impl Reader {
         self.value(flag, read, MIN_TIME)
     }
 
+    fn address(&mut self, flag: &str, text: &str) -> SocketAddr {
+        let read = text.parse().map_err(|_| {
+            format!("{text:?} is no ADDRESS:PORT, such as 127.0.0.1:7420 or 0.0.0.0:7420")
+        });
+        self.value(flag, read, SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    /// The collector's URL: what was given for it, or else the SDK's own variable.
+    fn endpoint(&mut self, given_url: Option<String>) -> Option<String> {
+        let problem = |url: &str| format!("{url:?} is no http://HOST:PORT of a collector");
+        if let Some(url) = given_url {
+            let read = if is_endpoint(&url) { Ok(url) } else { Err(problem(&url)) };
+            return Some(self.value("otlp-endpoint", read, String::new()));
+        }
+        let url = given(&std::env::var(OTLP_ENDPOINT).ok())?;
+        if !is_endpoint(&url) {
+            self.faults.push(format!("{OTLP_ENDPOINT}: {}", problem(&url)));
+        }
+        Some(url)
+    }
+
     fn number(&mut self, flag: &str, text: &str) -> usize {
         let read = match usize::from_str(text) {
             Ok(number) if (1..=MAX_NUMBER).contains(&number) => Ok(number),
@@ -174,6 +216,20 @@ impl Reader {
         };
         self.value(flag, read, 1)
     }
+}
+
+/// What was given and is not blank, as a variable is that somebody passes on unset.
+fn given(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| !text.is_empty())
+}
+
+/// The variable that every program with this SDK takes its collector from.
+const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// Whether a collector can be there. Over TLS none can: one beside the server passes on to it.
+fn is_endpoint(url: &str) -> bool {
+    let uri = http::Uri::try_from(url).ok();
+    uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.authority().is_some())
 }
 
 const MIN_TIME: Duration = Duration::from_millis(1);
@@ -188,13 +244,10 @@ impl Flags {
     /// A line for each bad one, for people.
     pub fn check(&self) -> Result<Settings, Vec<String>> {
         let mut reader = Reader { faults: Vec::new() };
-        let listen = self.listen.parse().map_err(|_| {
-            format!("{:?} is no ADDRESS:PORT, such as 127.0.0.1:7420 or 0.0.0.0:7420", self.listen)
-        });
         let filter = tracing_subscriber::EnvFilter::try_new(&self.log).map(|_| self.log.clone());
         let filter = filter.map_err(|error| format!("{:?} is no filter: {error}", self.log));
         let settings = Settings {
-            listen: reader.value("listen", listen, SocketAddr::from(([127, 0, 0, 1], 0))),
+            listen: reader.address("listen", &self.listen),
             store: reader.value("store", StoreUrl::parse(&self.store), StoreUrl::Memory),
             lifetimes: Lifetimes {
                 idle: reader.time("idle-ttl", &self.idle_ttl),
@@ -212,6 +265,10 @@ impl Flags {
             },
             watch_poll: reader.time("watch-poll", &self.watch_poll),
             log: reader.value("log", filter, String::new()),
+            log_format: reader.value("log-format", self.log_format.parse(), LogFormat::Text),
+            otlp_endpoint: reader.endpoint(given(&self.otlp_endpoint)),
+            admin_listen: given(&self.admin_listen)
+                .map(|address| reader.address("admin-listen", &address)),
         };
         if reader.faults.is_empty() { Ok(settings) } else { Err(reader.faults) }
     }

@@ -9,8 +9,9 @@ use std::{
 };
 
 /// The service's modules from the bottom up: each may use those of its own row and of the rows above it.
-const LAYERS: [&[&str]; 6] = [
+const LAYERS: [&[&str]; 7] = [
     &["build_info", "error", "model"],
+    &["telemetry"],
     &["store", "wire"],
     &["events"],
     &["service", "settings"],

@@ -17,6 +17,7 @@ use reversid::{
     events::{Hub, Watch, WatchGame, WatchSettings, Watches},
     model::{Act, GameId, Millis, Record, Stored},
     store::Lookup,
+    telemetry::Telemetry,
     wire,
 };
 use tokio::time::timeout;
@@ -37,11 +38,11 @@ impl Scene {
     /// A store that has `line`, read on hints and every `poll`.
     fn new(line: &Line, poll: Duration) -> Self {
         let store = Arc::new(Scripted::new(Ok(Lookup::Found(line.0.clone()))));
-        let hub = Hub::new(store.clone(), LIFETIMES, poll);
+        let hub = Hub::new(store.clone(), LIFETIMES, poll, Telemetry::off());
         let settings =
             WatchSettings { max: 1_000, stall: NEVER, heartbeat: NEVER, lifetime: NEVER };
         let (draining, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let watches = Watches::new(hub.clone(), settings, draining, tasks);
+        let watches = Watches::new(hub.clone(), settings, draining, tasks, Telemetry::off());
         Self { store, hub, watches }
     }
 
@@ -53,7 +54,7 @@ impl Scene {
     /// From now on the store has this, and the hub is told.
     fn has(&self, line: &Line) {
         self.answer(Ok(Lookup::Found(line.0.clone())));
-        self.hub.hint(line.id());
+        self.hub.hint(line.id(), None);
     }
 
     /// Waits until the store was read again at least twice, of which one began and ended with its present answer.
@@ -63,7 +64,7 @@ impl Scene {
         let read = begun.wait_for(|begun| {
             let read = *begun >= enough;
             if !read {
-                self.hub.hint(&game_id());
+                self.hub.hint(&game_id(), None);
             }
             read
         });

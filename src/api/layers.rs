@@ -1,4 +1,4 @@
-//! What every call passes through, outermost first: a line in the log, gRPC alone, and for the contract `bound` (deadline,
+//! What every call passes through, outermost first: gRPC alone, what is told of it (`observe`), and for the contract `bound` (deadline,
 //! whole message, calls in flight), then `explain` right around tonic. One layer does it all: each of its own would
 //! cost every call copies of the router and futures on the heap.
 
@@ -20,8 +20,11 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 use tonic::{Code, Status};
 
-use super::status::status;
-use crate::error::{Error, Faults};
+use super::{observe::Call, status::status};
+use crate::{
+    error::{Error, Faults},
+    telemetry::Telemetry,
+};
 
 /// The largest request message, in bytes. Every request that can succeed fits many times.
 pub const MESSAGE_MAX: usize = 256 << 10;
@@ -59,41 +62,44 @@ pub struct InFlight {
     large_messages: Arc<Semaphore>,
     /// Waited for by a drain, which turns no call away that has come this far.
     tasks: TaskTracker,
+    telemetry: Telemetry,
 }
 
 impl InFlight {
     /// At most `max` calls, each of them counted on `tasks`.
-    pub fn new(max: usize, tasks: TaskTracker) -> Self {
+    pub fn new(max: usize, tasks: TaskTracker, telemetry: Telemetry) -> Self {
         let large_messages = Arc::new(Semaphore::new(LARGE_MESSAGES_MAX));
-        Self { places: Arc::new(Semaphore::new(max)), large_messages, tasks }
+        Self { places: Arc::new(Semaphore::new(max)), large_messages, tasks, telemetry }
     }
 
     /// A place for one more, until it is dropped.
     fn place(&self) -> Result<impl Sized, Error> {
         let retry = Some(IN_FLIGHT_RETRY);
         match self.places.try_acquire() {
-            Ok(place) => Ok((place, self.tasks.token())),
+            Ok(place) => Ok((place, self.tasks.token(), self.telemetry.metrics.in_flight())),
             Err(_) => Err(Error::Limit { limit: "calls_in_flight", retry }),
         }
     }
 }
 
-/// Answers whatever is no gRPC as the protocol asks, before it is taken for a message; hands the rest on. Logs each call at
-/// debug level: what was called, how it was answered, how long that took.
+/// Answers whatever is no gRPC as the protocol asks, before it is taken for a message; hands the rest on.
 pub async fn pass(State(in_flight): State<InFlight>, request: Request, next: Next) -> Response {
-    let uri = request.uri().clone();
-    let start = Instant::now();
     let content_type = request.headers().get(header::CONTENT_TYPE);
     let grpc = content_type.is_some_and(|value| value.as_bytes().starts_with(b"application/grpc"));
-    let response = match grpc {
-        true if uri.path().starts_with(SERVICE_PATH) => bound(&in_flight, request, next).await,
-        true => next.run(request).await,
-        false => StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response(),
+    if !grpc {
+        return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
+    }
+    let call = Call::begin(&in_flight.telemetry, &request);
+    let answer = async {
+        match request.uri().path().starts_with(SERVICE_PATH) {
+            true => bound(&in_flight, request, next).await,
+            false => next.run(request).await,
+        }
     };
-    let code = Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code());
-    let millis = start.elapsed().as_millis();
-    tracing::debug!(path = uri.path(), ?code, millis, "answered");
-    response
+    match call {
+        Some(call) => call.answer(answer).await,
+        None => answer.await,
+    }
 }
 
 /// Bounds a call of the contract: its deadline, its message, and how many are in flight. Only a call whose whole message

@@ -4,6 +4,7 @@
 
 mod games;
 mod layers;
+mod observe;
 mod page_token;
 mod status;
 mod validate;
@@ -20,7 +21,7 @@ use tonic_health::{
 };
 use tower_http::cors::{Any, CorsLayer};
 
-pub use self::{games::Games, layers::InFlight};
+pub use self::{games::Games, layers::InFlight, status::REASONS};
 
 /// The name that health knows the contract by, beside the empty one of the whole server.
 pub const HEALTH_NAME: &str = "reversi.v1.GameService";
@@ -53,7 +54,7 @@ pub fn router(
 
 /// Lets pages of any origin call: a call's right is the token that it shows, and nothing that a browser adds by itself.
 pub fn cors() -> CorsLayer {
-    let grpc = ["grpc-status", "grpc-message", "grpc-status-details-bin"];
+    let grpc = ["grpc-status", "grpc-message", "grpc-status-details-bin", "traceparent"];
     CorsLayer::new()
         .allow_origin(Any)
         .allow_methods(Any)

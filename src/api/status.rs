@@ -1,6 +1,6 @@
 //! The one table from the service's errors to what callers see. Nothing internal goes out: causes are logged here.
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, error::Error as _, sync::Arc, time::Duration};
 
 use reversi_proto::v1;
 use reversi_rules::Color;
@@ -10,6 +10,45 @@ use tonic_types::{ErrorDetails, StatusExt as _};
 use crate::error::{Error, Faults, Refusal, StoreError};
 
 const DOMAIN: &str = "reversi.v1";
+
+/// Every reason that a status can have.
+pub const REASONS: [&str; 23] = [
+    "DEADLINE_EXCEEDED",
+    "GAME_FINISHED",
+    "GAME_NOT_FOUND",
+    "GAME_NOT_STARTED",
+    "ILLEGAL_MOVE",
+    "INTERNAL",
+    "INVALID_FIELD",
+    "LAYOUT_NOT_FOUND",
+    "LIMIT_REACHED",
+    "NOT_YOUR_TURN",
+    "NO_OPEN_SEAT",
+    "REQUEST_ID_REUSED",
+    "SEAT_RESIGNED",
+    "SEAT_TAKEN",
+    "SERVER_DRAINING",
+    "SERVER_OUTDATED",
+    "STORE_UNAVAILABLE",
+    "STREAM_LIFETIME_REACHED",
+    "TOKEN_INVALID",
+    "TOKEN_MISSING",
+    "UNIMPLEMENTED",
+    "VERSION_MISMATCH",
+    "WATCHER_TOO_SLOW",
+];
+
+/// The reason within a status, for this process alone.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Reason(&'static str);
+
+impl Reason {
+    /// Why the call was refused, if it was by one of ours.
+    pub fn of(status: &Status) -> Option<&'static str> {
+        status.source()?.downcast_ref::<Self>().map(|reason| reason.0)
+    }
+}
 
 /// When to try again after the store could not be reached.
 const STORE_RETRY: Duration = Duration::from_millis(250);
@@ -161,6 +200,8 @@ impl Answer {
         if let Some(after) = self.retry {
             details.set_retry_info(Some(after));
         }
-        Status::with_error_details(self.code, text, details)
+        let mut status = Status::with_error_details(self.code, text, details);
+        status.set_source(Arc::new(Reason(self.reason)));
+        status
     }
 }

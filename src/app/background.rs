@@ -9,6 +9,7 @@ use crate::{
     api,
     model::{Millis, jittered},
     store::Store,
+    telemetry::Metrics,
 };
 
 /// How often the store is asked whether it can do its part, and how long it has to answer.
@@ -19,14 +20,15 @@ const READY_ANSWER: Duration = Duration::from_secs(2);
 pub struct Readiness {
     store: Arc<dyn Store>,
     health: HealthReporter,
+    metrics: Arc<Metrics>,
     /// What was said last; nothing before the first check.
     ready: Option<bool>,
 }
 
 impl Readiness {
     /// Nothing is said yet.
-    pub fn new(store: Arc<dyn Store>, health: HealthReporter) -> Self {
-        Self { store, health, ready: None }
+    pub fn new(store: Arc<dyn Store>, health: HealthReporter, metrics: Arc<Metrics>) -> Self {
+        Self { store, health, metrics, ready: None }
     }
 
     /// Asks the store once, and says what has changed.
@@ -42,6 +44,7 @@ impl Readiness {
             Ok(()) => tracing::info!("ready"),
             Err(error) => tracing::warn!(error, "not ready"),
         }
+        self.metrics.store_ready(answer.is_ok());
         api::report_ready(&self.health, answer.is_ok()).await;
         self.ready = Some(answer.is_ok());
     }
@@ -56,12 +59,13 @@ impl Readiness {
 }
 
 /// Removes what has expired, now and then.
-pub async fn sweep(store: Arc<dyn Store>, interval: Duration) {
+pub async fn sweep(store: Arc<dyn Store>, interval: Duration, metrics: Arc<Metrics>) {
     loop {
         sleep(jittered(interval)).await;
         loop {
             match store.sweep(Millis::now()).await {
                 Ok(swept) => {
+                    metrics.swept(swept.removed);
                     if swept.removed > 0 {
                         tracing::debug!(removed = swept.removed, "swept");
                     }

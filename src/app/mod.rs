@@ -1,6 +1,7 @@
 //! Wires the parts and runs the process's life: build, serve, drain. Listener and shutdown are arguments, so that tests
 //! start the real thing.
 
+mod admin;
 mod background;
 pub mod health;
 mod serve;
@@ -20,7 +21,8 @@ use crate::{
     events::{Hub, Watches, relay},
     service::Service,
     settings::Settings,
-    store::{Store, StoreUrl},
+    store::{Observed, Store, StoreUrl},
+    telemetry::{Export, ExportSettings, Telemetry},
 };
 
 /// How long connections get to close after the last call was answered.
@@ -31,7 +33,10 @@ pub struct App {
     settings: Settings,
     listener: TcpListener,
     address: SocketAddr,
+    admin: Option<(TcpListener, SocketAddr)>,
     store: Arc<dyn Store>,
+    export: Export,
+    telemetry: Telemetry,
 }
 
 /// How a run ended.
@@ -51,20 +56,33 @@ impl App {
     /// For people: the address or the store cannot be had.
     pub async fn build(settings: Settings) -> Result<Self, String> {
         let store = settings.store.open(settings.lifetimes)?;
-        let listen = settings.listen;
-        let bound = async {
-            let listener = TcpListener::bind(listen).await?;
-            let address = listener.local_addr()?;
-            io::Result::Ok((listener, address))
+        let (listener, address) = bind(settings.listen).await?;
+        let admin = match settings.admin_listen {
+            Some(listen) => Some(bind(listen).await?),
+            None => None,
         };
-        let (listener, address) =
-            bound.await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
-        Ok(Self { settings, listener, address, store })
+        // Last, so that nothing has to be sent when the rest cannot be had.
+        let exported = ExportSettings {
+            otlp_endpoint: settings.otlp_endpoint.clone(),
+            prometheus: admin.is_some(),
+        };
+        let (export, telemetry) = Export::start(&exported)?;
+        telemetry.metrics.expect_refusals(&api::REASONS);
+        let store: Arc<dyn Store> = match export.is_on() {
+            true => Arc::new(Observed::new(store, settings.store.kind(), telemetry.clone())),
+            false => store,
+        };
+        Ok(Self { settings, listener, address, admin, store, export, telemetry })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Where it serves metrics, if it does.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(|(_, address)| *address)
     }
 
     /// Serves until `shutdown`, then drains within the drain timeout.
@@ -73,23 +91,43 @@ impl App {
     ///
     /// For people: it could not serve.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<Ended, String> {
-        let Self { settings, listener, address: _, store } = self;
+        let Self { settings, listener, address: _, admin, store, export, telemetry } = self;
         let draining = CancellationToken::new();
         let tasks = TaskTracker::new();
-        let hub = Hub::new(store.clone(), settings.lifetimes, settings.watch_poll);
-        let watches = Watches::new(hub.clone(), settings.watch, draining.clone(), tasks.clone());
-        let service = Service::new(store.clone(), hub.clone(), settings.lifetimes, tasks.clone());
+        let lifetimes = settings.lifetimes;
+        let hub = Hub::new(store.clone(), lifetimes, settings.watch_poll, telemetry.clone());
+        let watches = Watches::new(
+            hub.clone(),
+            settings.watch,
+            draining.clone(),
+            tasks.clone(),
+            telemetry.clone(),
+        );
+        let service =
+            Service::new(store.clone(), hub.clone(), lifetimes, tasks.clone(), telemetry.clone());
         let (health, health_service) = tonic_health::server::health_reporter();
-        let in_flight = InFlight::new(settings.max_in_flight, tasks.clone());
+        let in_flight = InFlight::new(settings.max_in_flight, tasks.clone(), telemetry.clone());
         let games = Games::new(service, watches);
         let router = api::router(games, health_service, in_flight)
             .map_err(|error| format!("the descriptors are broken: {error}"))?;
         api::report_alive(&health, true).await;
-        let mut readiness = Readiness::new(store.clone(), health.clone());
+        let metrics = telemetry.metrics.clone();
+        let mut readiness = Readiness::new(store.clone(), health.clone(), metrics.clone());
         readiness.check().await;
-        let server = Server::start(listener, router, settings.max_connections, draining.clone());
+        let server = Server::start(
+            listener,
+            router,
+            settings.max_connections,
+            draining.clone(),
+            telemetry.clone(),
+        );
+        // Serves until the end, so that the drain can be seen.
+        let mut observers = JoinSet::new();
+        if let Some((listener, _)) = admin {
+            observers.spawn(admin::serve(listener, admin::router(export.scrape())));
+        }
         let mut background = JoinSet::new();
-        background.spawn(sweep(store.clone(), settings.sweep_interval));
+        background.spawn(sweep(store.clone(), settings.sweep_interval, metrics));
         background.spawn(readiness.follow());
         if let StoreUrl::Redis(url) = settings.store {
             background.spawn(relay(url, hub));
@@ -104,8 +142,19 @@ impl App {
         let drained = timeout(settings.drain_timeout, drain).await;
         let _ = timeout(LINGER.min(settings.drain_timeout), server.closed()).await;
         let _ = timeout(LINGER, store.close()).await;
+        observers.shutdown().await;
+        export.flush().await;
         Ok(if drained.is_ok() { Ended::Drained } else { Ended::CutOff })
     }
+}
+
+async fn bind(listen: SocketAddr) -> Result<(TcpListener, SocketAddr), String> {
+    let bound = async {
+        let listener = TcpListener::bind(listen).await?;
+        let address = listener.local_addr()?;
+        io::Result::Ok((listener, address))
+    };
+    bound.await.map_err(|error| format!("cannot listen on {listen}: {error}"))
 }
 
 /// Turns callers away and waits for what is in flight: health first, so that balancers move on; then watches end and

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tonic_web::GrpcWebLayer;
 use tower::ServiceBuilder;
 
-use crate::api;
+use crate::{api, telemetry::Telemetry};
 
 /// How long a peer may take for its first byte, and over HTTP/1 for the head of a request.
 const FIRST_BYTE: Duration = Duration::from_secs(10);
@@ -37,7 +37,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(20);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(10);
 
 /// How long to wait after accepting failed, for want of file descriptors above all.
-const ACCEPT_RETRY: Duration = Duration::from_millis(100);
+pub const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
 /// A server that is running.
 pub struct Server {
@@ -52,10 +52,11 @@ impl Server {
         router: Router,
         connections_max: usize,
         draining: CancellationToken,
+        telemetry: Telemetry,
     ) -> Self {
         let (done, closed) = oneshot::channel();
         tokio::spawn(async move {
-            accept(listener, router, connections_max, draining).await;
+            accept(listener, router, connections_max, draining, telemetry).await;
             let _ = done.send(());
         });
         Self { closed }
@@ -72,6 +73,7 @@ async fn accept(
     router: Router,
     connections_max: usize,
     draining: CancellationToken,
+    telemetry: Telemetry,
 ) {
     let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(FIRST_BYTE);
@@ -104,8 +106,9 @@ async fn accept(
         let service = TowerToHyperService::new(service.clone());
         let watcher = graceful.watcher();
         let draining = draining.clone();
+        let present = telemetry.metrics.connection();
         tokio::spawn(async move {
-            let _place = place;
+            let _place = (place, present);
             let mut first = [0];
             let spoke = tokio::select! {
                 spoke = timeout(FIRST_BYTE, stream.peek(&mut first)) => matches!(spoke, Ok(Ok(1..))),

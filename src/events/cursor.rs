@@ -5,7 +5,7 @@ use bytes::Bytes;
 use reversi_proto::v1::{self, EndReason, ResetReason};
 use reversi_rules::Version;
 
-use super::topic::{Closed, Tip};
+use super::topic::{Closed, Frame, Tip};
 use crate::{
     error::{Error, StoreError},
     wire,
@@ -16,8 +16,13 @@ use crate::{
 pub enum Step {
     /// The game as it stands, encoded.
     Snapshot(Bytes),
-    /// The next event, encoded.
-    Event(Bytes),
+    /// The next event: of a replay, or as it happens.
+    Event {
+        /// The event.
+        frame: Frame,
+        /// Whether the watcher was there already when it happened.
+        live: bool,
+    },
     /// The replay of its resume is complete.
     CaughtUp(Version),
     /// Its history is not ours; here is ours.
@@ -62,6 +67,12 @@ impl Cursor {
     /// The last version delivered, or the resume point.
     pub fn delivered(&self) -> Version {
         self.delivered
+    }
+
+    /// Whether it has to be told what happened before it came.
+    pub fn resumes_behind(&self, tip: &Tip) -> bool {
+        matches!(self.start, Start::Replay { until } if self.delivered.revision < until)
+            && self.lost(tip).is_none()
     }
 
     /// Whether there is something to tell.
@@ -110,7 +121,7 @@ impl Cursor {
             }
             _ => tip.frame_after(delivered).map(|frame| {
                 self.delivered = frame.version;
-                Step::Event(frame.event.clone())
+                Step::Event { frame: frame.clone(), live: matches!(self.start, Start::Over) }
             }),
         })
     }

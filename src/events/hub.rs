@@ -13,6 +13,7 @@ use crate::{
     error::Error,
     model::{GameId, Lifetimes},
     store::Store,
+    telemetry::{Cause, Telemetry},
 };
 
 /// One topic for each watched game. Cheap to clone.
@@ -25,6 +26,7 @@ struct Shared {
     store: Arc<dyn Store>,
     lifetimes: Lifetimes,
     poll: Duration,
+    telemetry: Telemetry,
     /// Held for a look-up, never across an await. A topic is made and removed under it, so that no watcher joins a
     /// topic that is going.
     topics: Mutex<HashMap<GameId, Arc<Topic>>>,
@@ -34,15 +36,21 @@ struct Shared {
 
 impl Hub {
     /// A hub over `store`; each topic re-reads it after `poll` at the latest.
-    pub fn new(store: Arc<dyn Store>, lifetimes: Lifetimes, poll: Duration) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        lifetimes: Lifetimes,
+        poll: Duration,
+        telemetry: Telemetry,
+    ) -> Self {
         let (topics, changed) = (Mutex::default(), Notify::new());
-        Self { shared: Arc::new(Shared { store, lifetimes, poll, topics, changed }) }
+        Self { shared: Arc::new(Shared { store, lifetimes, poll, telemetry, topics, changed }) }
     }
 
-    /// Says that a game may have changed. A hint can be lost without harm. Never waits.
-    pub fn hint(&self, id: &GameId) {
+    /// Says that a game may have changed, and what caused it if that is traced. A hint can be lost without harm: then
+    /// nobody knows the cause. Never waits.
+    pub fn hint(&self, id: &GameId, cause: Option<Cause>) {
         if let Some(topic) = self.shared.topics().get(id) {
-            topic.hint();
+            topic.hint(cause);
         }
     }
 
@@ -73,7 +81,7 @@ impl Hub {
         let (topic, tip) = {
             let mut topics = self.shared.topics();
             let topic = topics.entry(id.clone()).or_insert_with(|| {
-                let topic = Arc::new(Topic::new(id.clone()));
+                let topic = Arc::new(Topic::new(id.clone(), &self.shared.telemetry));
                 tokio::spawn(drive(self.shared.clone(), topic.clone()));
                 self.shared.changed.notify_one();
                 topic

@@ -10,6 +10,7 @@ use super::Hub;
 use crate::{
     model::GameId,
     store::redis::{RedisUrl, channel, channel_game, config},
+    telemetry::Cause,
 };
 
 /// How often the connection is tried and the subscriptions are compared with what is watched, without being asked.
@@ -36,12 +37,15 @@ pub async fn relay(url: RedisUrl, hub: Hub) {
 fn connect(client: Client, hub: Hub) -> RedisResult<ConnectionManager> {
     let heed = move |push: PushInfo| -> Result<(), Infallible> {
         // What happened before a subscription stood is not told: look once it does.
+        let mut data = push.data.into_iter();
         if matches!(push.kind, PushKind::SMessage | PushKind::SSubscribe)
-            && let Some(name) = push.data.into_iter().next()
+            && let Some(name) = data.next()
             && let Ok(name) = Vec::<u8>::from_redis_value(name)
             && let Some(id) = channel_game(&name)
         {
-            hub.hint(&id);
+            let told = data.next().and_then(|told| Vec::<u8>::from_redis_value(told).ok());
+            let cause = told.and_then(|told| Cause::from_bytes(&told));
+            hub.hint(&id, cause);
         }
         Ok(())
     };

@@ -5,9 +5,10 @@
 //! continue what was known, it takes its place, and every cursor sees whether what it delivered is still part of it.
 
 use std::{
+    collections::VecDeque,
     sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -22,11 +23,15 @@ use crate::{
     error::{Error, StoreError},
     model::{Event, Fold, Game, GameId, Lifetimes, Millis, Stored, jittered},
     store::{Lookup, Store},
+    telemetry::{Cause, Caused, Metrics, Present, Telemetry, labels::CatchUp},
     wire,
 };
 
 /// How far ahead of ours a store's clock may be: a game that goes so long before its time has expired.
 const CLOCK_SKEW: Duration = Duration::from_secs(2);
+
+/// Causes of revisions that were not read yet. When there are more, the oldest is forgotten.
+const CAUSES_MAX: usize = 16;
 
 /// An event, ready to be sent.
 #[derive(Clone, Debug)]
@@ -35,6 +40,10 @@ pub struct Frame {
     pub version: Version,
     /// The encoded `GameEvent`.
     pub event: Bytes,
+    /// When it was committed.
+    pub time: Millis,
+    /// What caused it, if a hint told so before it was read.
+    pub caused: Option<Caused>,
 }
 
 /// Why nothing will follow.
@@ -143,7 +152,8 @@ impl Tip {
 
 impl Frame {
     fn of(event: &Event) -> Self {
-        Self { version: event.version, event: wire::event(event).encode_to_vec().into() }
+        let encoded = wire::event(event).encode_to_vec();
+        Self { version: event.version, event: encoded.into(), time: event.time, caused: None }
     }
 }
 
@@ -170,13 +180,23 @@ pub struct Topic {
     wake: Notify,
     /// How many calls for a re-reading were made.
     called: AtomicU64,
+    /// Whether a hint came since the last reading began.
+    hinted: AtomicBool,
+    /// What hints said of revisions that were not read yet; held for a look.
+    causes: Mutex<VecDeque<Cause>>,
+    metrics: Arc<Metrics>,
+    _present: Present,
 }
 
 impl Topic {
     /// A topic that nobody drives yet.
-    pub fn new(id: GameId) -> Self {
+    pub fn new(id: GameId, telemetry: &Telemetry) -> Self {
         Self {
             id,
+            hinted: AtomicBool::new(false),
+            causes: Mutex::default(),
+            metrics: telemetry.metrics.clone(),
+            _present: telemetry.metrics.watched_game(),
             tip: watch::Sender::new(Tip::default()),
             reading: watch::Sender::new(Reading { answered: 0, result: Ok(()) }),
             wake: Notify::new(),
@@ -199,9 +219,39 @@ impl Topic {
         self.tip.receiver_count()
     }
 
-    /// Says that the game may have changed. Never waits.
-    pub fn hint(&self) {
+    /// Says that the game may have changed, and what caused it. Never waits.
+    pub fn hint(&self, cause: Option<Cause>) {
+        if let Some(cause) = cause {
+            let mut causes = self.causes.lock().unwrap_or_else(PoisonError::into_inner);
+            if causes.len() == CAUSES_MAX {
+                causes.pop_front();
+            }
+            causes.push_back(cause);
+        }
+        self.hinted.store(true, Ordering::SeqCst);
         self.wake.notify_one();
+    }
+
+    /// Puts causes to the frames that a reading added, and forgets those of what was read.
+    fn attribute(&self, frames: &mut [Frame]) {
+        let Some(last) = frames.last().map(|frame| frame.version.revision) else { return };
+        let mut causes = self.causes.lock().unwrap_or_else(PoisonError::into_inner);
+        for cause in causes.iter() {
+            let frame = frames.iter_mut().find(|frame| frame.version.revision == cause.revision);
+            if let Some(frame) = frame {
+                frame.caused.get_or_insert_with(|| Caused::by(cause.origin));
+            }
+        }
+        causes.retain(|cause| cause.revision > last);
+    }
+
+    /// Counts a reading that brought news which watchers should have had from a hint, or one by one.
+    fn count(&self, news: usize, hinted: bool, called: bool) {
+        match news {
+            2.. if hinted => self.metrics.catch_up(CatchUp::Gap),
+            1.. if !hinted && !called => self.metrics.catch_up(CatchUp::Poll),
+            _ => {}
+        }
     }
 
     /// Waits for a reading of the store that begins after this call; what it found is in the tip then.
@@ -227,17 +277,28 @@ impl Topic {
     /// Re-reads the store once, and publishes what it has.
     pub async fn read(&self, store: &Arc<dyn Store>, lifetimes: Lifetimes) {
         let answered = self.called.load(Ordering::SeqCst);
+        let called = answered != self.reading.borrow().answered;
+        let was_read = self.reading.borrow().result.is_ok();
+        let hinted = self.hinted.swap(false, Ordering::SeqCst);
         let lookup = store.load(&self.id).await;
         let mut result = Ok(());
         self.tip.send_if_modified(|tip| {
             let before = (tip.version(), tip.closed);
+            let (known, first) = (tip.frames.len(), tip.game.is_none());
             let read = lookup.and_then(|lookup| tip.read(lookup, lifetimes, Millis::now()));
             if let Err(StoreError::NewerForm(form)) = read {
                 tip.closed = Some(Closed::NewerForm(form));
             }
+            if let Some(news) = tip.frames.get_mut(known..).filter(|_| !first) {
+                self.count(news.len(), hinted, called);
+                self.attribute(news);
+            }
             result = match (read, tip.closed) {
                 (Err(error), _) => {
-                    tracing::warn!(game_id = ?self.id, %error, "a watched game could not be read");
+                    // Once, however often it is tried again.
+                    if was_read {
+                        tracing::warn!(game_id = %self.id, %error, "a watched game cannot be read");
+                    }
                     Err(error.into())
                 }
                 (Ok(()), None | Some(Closed::End(EndReason::GameFinished))) => Ok(()),

@@ -4,10 +4,14 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
-use reversi_proto::{WatchFrame, to_wire, v1, watch_frame::Message};
+use reversi_proto::{
+    WatchFrame, to_wire,
+    v1::{self, EndReason, ResetReason},
+    watch_frame::Message,
+};
 use reversi_rules::Version;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch},
@@ -22,8 +26,13 @@ use super::{
     topic::Tip,
 };
 use crate::{
-    error::Error,
+    error::{Error, StoreError},
     model::{GameId, jittered},
+    telemetry::{
+        Delivery, Origin, Present, Telemetry,
+        labels::{CatchUp, Reset, WatchEnd},
+        note_game, note_revision,
+    },
 };
 
 /// How many messages wait in a watch's channel. One: what a watcher has not taken stays in the topic's one history, and with
@@ -67,6 +76,7 @@ pub struct Watches {
     places: Arc<Semaphore>,
     draining: CancellationToken,
     tasks: TaskTracker,
+    telemetry: Telemetry,
 }
 
 impl Watches {
@@ -76,9 +86,10 @@ impl Watches {
         settings: WatchSettings,
         draining: CancellationToken,
         tasks: TaskTracker,
+        telemetry: Telemetry,
     ) -> Self {
         let places = Arc::new(Semaphore::new(settings.max));
-        Self { hub, settings, places, draining, tasks }
+        Self { hub, settings, places, draining, tasks, telemetry }
     }
 
     /// Opens a watch.
@@ -91,6 +102,7 @@ impl Watches {
     ///
     /// Safe; a dropped [`Watch`] ends.
     pub async fn open(&self, command: WatchGame) -> Result<Watch, Error> {
+        note_game(&command.game_id);
         if self.draining.is_cancelled() {
             return Err(Error::Draining);
         }
@@ -102,6 +114,10 @@ impl Watches {
         let mut tip = self.hub.attach(&command.game_id).await?;
         let cursor =
             Cursor::new(&tip.borrow_and_update(), command.resume_after, command.latest_only);
+        note_revision(tip.borrow().version().revision);
+        if cursor.resumes_behind(&tip.borrow()) {
+            self.telemetry.metrics.catch_up(CatchUp::Resume);
+        }
         let (messages, received) = mpsc::channel(CHANNEL);
         let (ended, end) = oneshot::channel();
         let run = Run {
@@ -110,31 +126,45 @@ impl Watches {
             messages,
             settings: self.settings,
             draining: self.draining.clone(),
-            _place: place,
+            game_id: command.game_id,
+            opened: Origin::current(),
+            telemetry: self.telemetry.clone(),
+            _place: (place, self.telemetry.metrics.watcher()),
         };
         let deadline = command.deadline;
         self.tasks.spawn(async move {
             // The end is told before the channel closes, so that its reader finds it there.
             let (run, result) = run.until_end(deadline).await;
-            let _ = ended.send(result);
+            run.telemetry.metrics.watch_end(watch_end(&result));
+            let _ = ended.send(result.map(drop));
             drop(run);
         });
-        Ok(Watch { received, end: Some(end) })
+        Ok(Watch { received, end: Some(end), telemetry: self.telemetry.clone() })
     }
 }
 
 /// An open watch: its messages, then how it ended. Ends without an error only after an `end` message.
 pub struct Watch {
-    received: mpsc::Receiver<WatchFrame>,
+    received: mpsc::Receiver<Sent>,
     /// Taken once it was told.
     end: Option<oneshot::Receiver<Result<(), Error>>>,
+    telemetry: Telemetry,
+}
+
+/// A message on its way to the transport, and what is told of it once it is there.
+struct Sent {
+    frame: WatchFrame,
+    delivery: Option<Delivery>,
 }
 
 impl Stream for Watch {
     type Item = Result<WatchFrame, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if let Some(frame) = ready!(self.received.poll_recv(cx)) {
+        if let Some(Sent { frame, delivery }) = ready!(self.received.poll_recv(cx)) {
+            if let Some(delivery) = delivery {
+                delivery.handed_over(&self.telemetry);
+            }
             return Poll::Ready(Some(Ok(frame)));
         }
         let Some(end) = &mut self.end else { return Poll::Ready(None) };
@@ -151,14 +181,60 @@ impl Stream for Watch {
 struct Run {
     cursor: Cursor,
     tip: watch::Receiver<Tip>,
-    messages: mpsc::Sender<WatchFrame>,
+    messages: mpsc::Sender<Sent>,
     settings: WatchSettings,
     draining: CancellationToken,
-    _place: OwnedSemaphorePermit,
+    game_id: GameId,
+    /// The call that opened it.
+    opened: Option<Origin>,
+    telemetry: Telemetry,
+    _place: (OwnedSemaphorePermit, Present),
+}
+
+impl Sent {
+    fn plain(message: Message) -> Self {
+        Self { frame: message.into(), delivery: None }
+    }
+}
+
+/// How a watch ended in good order.
+enum Ended {
+    /// With an `end` message.
+    Told(EndReason),
+    /// Its reader went.
+    Gone,
+}
+
+fn watch_end(result: &Result<Ended, Error>) -> WatchEnd {
+    match result {
+        Ok(Ended::Told(EndReason::GameFinished)) => WatchEnd::GameFinished,
+        Ok(Ended::Told(EndReason::GameDeleted)) => WatchEnd::GameDeleted,
+        Ok(Ended::Told(EndReason::GameExpired)) => WatchEnd::GameExpired,
+        Ok(Ended::Gone) => WatchEnd::ClientGone,
+        Err(Error::Draining) => WatchEnd::ServerDraining,
+        Err(Error::StreamLifetime) => WatchEnd::StreamLifetimeReached,
+        Err(Error::WatcherTooSlow) => WatchEnd::WatcherTooSlow,
+        Err(Error::Deadline) => WatchEnd::DeadlineExceeded,
+        Err(Error::GameNotFound) => WatchEnd::GameNotFound,
+        Err(Error::Store(StoreError::Unavailable(_) | StoreError::QueueFull)) => {
+            WatchEnd::StoreUnavailable
+        }
+        Err(Error::Store(StoreError::NewerForm(_))) => WatchEnd::ServerOutdated,
+        Ok(Ended::Told(EndReason::Unspecified))
+        | Err(
+            Error::Store(StoreError::Corrupt(_))
+            | Error::Invalid(_)
+            | Error::LayoutNotFound
+            | Error::Refused { .. }
+            | Error::Limit { .. }
+            | Error::Unimplemented { .. }
+            | Error::Internal(_),
+        ) => WatchEnd::Internal,
+    }
 }
 
 impl Run {
-    async fn until_end(mut self, deadline: Option<Instant>) -> (Self, Result<(), Error>) {
+    async fn until_end(mut self, deadline: Option<Instant>) -> (Self, Result<Ended, Error>) {
         let lifetime = sleep_until(Instant::now() + jittered(self.settings.lifetime));
         let draining = self.draining.clone();
         let messages = self.messages.clone();
@@ -173,13 +249,13 @@ impl Run {
             () = lifetime => Err(Error::StreamLifetime),
             () = draining.cancelled() => Err(Error::Draining),
             () = deadline => Err(Error::Deadline),
-            () = messages.closed() => Ok(()),
+            () = messages.closed() => Ok(Ended::Gone),
         };
         (self, result)
     }
 
     /// Sends what is pending, in order, as fast as it is taken; ends after an `end` message.
-    async fn deliver(&mut self) -> Result<(), Error> {
+    async fn deliver(&mut self) -> Result<Ended, Error> {
         let mut idle_until = self.next_heartbeat();
         loop {
             let heartbeat_due = tokio::select! {
@@ -190,22 +266,21 @@ impl Run {
             let place = timeout(self.settings.stall, self.messages.reserve()).await;
             let place = match place {
                 Err(_) => return Err(Error::WatcherTooSlow),
-                // The reader is gone.
-                Ok(Err(_)) => return Ok(()),
+                Ok(Err(_)) => return Ok(Ended::Gone),
                 Ok(Ok(place)) => place,
             };
             let step = self.cursor.next(&self.tip.borrow_and_update())?;
-            let (message, end) = match step {
-                Some(step) => message(step),
+            let (sent, end) = match step {
+                Some(step) => self.sent(step),
                 None if heartbeat_due => {
                     let version = Some(to_wire::version(self.cursor.delivered()));
-                    (Message::Heartbeat(v1::Heartbeat { version }), false)
+                    (Sent::plain(Message::Heartbeat(v1::Heartbeat { version })), None)
                 }
                 None => continue,
             };
-            place.send(message.into());
-            if end {
-                return Ok(());
+            place.send(sent);
+            if let Some(reason) = end {
+                return Ok(Ended::Told(reason));
             }
             idle_until = self.next_heartbeat();
         }
@@ -218,21 +293,48 @@ impl Run {
         self.tip.wait_for(|tip| cursor.pending(tip)).await.map(drop).map_err(gone)
     }
 
+    /// What a step is on the wire and, if it is the last, why.
+    fn sent(&self, step: Step) -> (Sent, Option<EndReason>) {
+        let message = match step {
+            Step::Snapshot(game) => Message::Snapshot(game),
+            Step::Event { frame, live } => {
+                let message = Message::Event(frame.event);
+                let delivery = live.then(|| Delivery {
+                    game_id: self.game_id.clone(),
+                    revision: frame.version.revision,
+                    committed: frame.time,
+                    begun: SystemTime::now(),
+                    caused: frame.caused,
+                    watch: self.opened,
+                });
+                return (Sent { frame: message.into(), delivery }, None);
+            }
+            Step::CaughtUp(version) => {
+                let version = Some(to_wire::version(version));
+                Message::CaughtUp(v1::CaughtUp { version })
+            }
+            Step::Reset(reset) => {
+                match reset.reason() {
+                    ResetReason::RevisionAhead => {
+                        self.telemetry.metrics.reset(Reset::RevisionAhead)
+                    }
+                    ResetReason::HistoryDiverged => {
+                        self.telemetry.metrics.reset(Reset::HistoryDiverged);
+                    }
+                    // Never sent.
+                    ResetReason::Unspecified => {}
+                }
+                Message::Reset(reset)
+            }
+            Step::End(reason) => {
+                let end = Message::End(v1::WatchEnd { reason: reason.into() });
+                return (Sent::plain(end), Some(reason));
+            }
+        };
+        (Sent::plain(message), None)
+    }
+
     fn next_heartbeat(&self) -> Instant {
         Instant::now() + jittered(self.settings.heartbeat)
-    }
-}
-
-/// What a step is on the wire, and whether it is the last.
-fn message(step: Step) -> (Message, bool) {
-    match step {
-        Step::Snapshot(game) => (Message::Snapshot(game), false),
-        Step::Event(event) => (Message::Event(event), false),
-        Step::CaughtUp(version) => {
-            let version = Some(to_wire::version(version));
-            (Message::CaughtUp(v1::CaughtUp { version }), false)
-        }
-        Step::Reset(reset) => (Message::Reset(reset), false),
-        Step::End(reason) => (Message::End(v1::WatchEnd { reason: reason.into() }), true),
     }
 }

@@ -8,12 +8,13 @@ use super::{
     Service, alive,
     command::{Action, ChangeGame},
     judge::{Fresh, Verdict, judge, seat_token},
-    settled,
+    noted, settled,
 };
 use crate::{
     error::{Error, Refusal},
     model::{Act, Event, Game, GameId, Millis, Role, TOMBSTONE, Token},
     store::Commit,
+    telemetry::{Cause, labels, note_game},
 };
 
 /// A change as it was committed, now or when its request was first made.
@@ -39,11 +40,12 @@ impl Service {
     ///
     /// Dropped, the change still happens or is refused.
     pub async fn change(&self, command: ChangeGame) -> Result<Changed, Error> {
+        note_game(&command.game_id);
         let service = self.clone();
-        self.detach(async move {
+        let changed = self.detach(async move {
             settled(command.request.as_ref(), || service.change_attached(&command)).await
-        })
-        .await
+        });
+        noted(changed.await, |changed| changed.event.version)
     }
 
     async fn change_attached(&self, command: &ChangeGame) -> Result<Changed, Error> {
@@ -51,6 +53,7 @@ impl Service {
         let fresh = Fresh::new(Token::random);
         let seen = self.cache.get(id).filter(|seen| seen.game.expire_time > Millis::now());
         let mut from_cache = seen.is_some();
+        self.telemetry.metrics.cache_lookup(from_cache);
         let mut stored = match seen {
             Some(seen) => seen,
             None => self.load(id).await?,
@@ -72,10 +75,16 @@ impl Service {
                 Err(refused) => return Err(refused),
             };
             let after = Arc::new(stored.followed_by(plan.game.clone(), plan.record));
-            match self.store.commit(stored, after.clone()).await {
+            let status = stored.game.table.status();
+            let commit = self.store.commit(stored, after.clone());
+            let done = |commit: &Commit| matches!(commit, Commit::Done);
+            match self.attempt(command.action.label(), commit, done).await {
                 Ok(Commit::Done) => {
+                    if status != plan.game.table.status() {
+                        self.telemetry.metrics.game(&plan.game);
+                    }
                     self.cache.put(after);
-                    self.hub.hint(id);
+                    self.hub.hint(id, Cause::current(plan.event.version.revision));
                     return Ok(changed(command, &fresh, plan.game, plan.event));
                 }
                 Ok(Commit::Conflict(there)) => {
@@ -101,8 +110,9 @@ impl Service {
     ///
     /// Dropped, it still happens or is refused.
     pub async fn delete(&self, id: GameId, token: Option<Token>) -> Result<(), Error> {
+        note_game(&id);
         let service = self.clone();
-        self.detach(async move {
+        let deleted = self.detach(async move {
             let stored = service.load(&id).await?;
             let version = stored.game.version();
             let refuse = |refusal| Error::Refused { refusal, version };
@@ -110,14 +120,15 @@ impl Service {
             if stored.game.role_of(&token) != Some(Role::Owner) {
                 return Err(refuse(Refusal::TokenInvalid));
             }
-            if !service.store.delete(&id, Millis::now().after(TOMBSTONE)).await? {
+            let delete = service.store.delete(&id, Millis::now().after(TOMBSTONE));
+            if !service.attempt(labels::Change::Delete, delete, |there| *there).await? {
                 return Err(Error::GameNotFound);
             }
             service.cache.forget(&id);
-            service.hub.hint(&id);
-            Ok(())
-        })
-        .await
+            service.hub.hint(&id, None);
+            Ok(version)
+        });
+        noted(deleted.await, |version| *version).map(drop)
     }
 }
 

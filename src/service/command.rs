@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use reversi_rules::{BlockedRequest, Checked, Color, Square, Version};
 
-use crate::model::{GameId, Player, RequestId, Token};
+use crate::{
+    model::{GameId, Player, RequestId, Token},
+    telemetry::labels::Change,
+};
 
 /// Asks for a new game.
 #[derive(Clone, Debug)]
@@ -109,6 +112,16 @@ impl CreateGame {
 }
 
 impl Action {
+    /// What metrics call it.
+    pub fn label(&self) -> Change {
+        match self {
+            Self::Join { .. } => Change::Join,
+            Self::Move { .. } => Change::Move,
+            Self::Resign { .. } => Change::Resign,
+            Self::Abort { .. } => Change::Abort,
+        }
+    }
+
     /// Bytes that are equal exactly for equal commands of one seat or owner. Tokens are not among them: who asks is
     /// checked before.
     pub fn fingerprint(&self) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reversi_rules::{BlockedRequest, Color, Layout, Rules};
 
-use super::{Service, command::CreateGame, settled};
+use super::{Service, command::CreateGame, noted, settled};
 use crate::{
     error::{Error, Faults, Refusal},
     model::{
@@ -12,6 +12,7 @@ use crate::{
         command_hash, random,
     },
     store::{Commit, Lookup},
+    telemetry::{labels::Change, note_game},
 };
 
 /// A game as it was created, now or when its request was first made.
@@ -39,10 +40,12 @@ impl Service {
     /// Dropped, the game is created all the same.
     pub async fn create(&self, command: CreateGame) -> Result<Created, Error> {
         let service = self.clone();
-        self.detach(async move {
+        let created = self.detach(async move {
             settled(command.request.as_ref(), || service.create_attached(&command)).await
-        })
-        .await
+        });
+        let created = noted(created.await, |created| created.game.version())?;
+        note_game(&created.game.id);
+        Ok(created)
     }
 
     async fn create_attached(&self, command: &CreateGame) -> Result<Created, Error> {
@@ -73,8 +76,11 @@ impl Service {
             self.store.put_layout(layout, game.expire_time).await?;
         }
         let stored = Arc::new(Stored::created(game.clone(), record));
-        match self.store.create(stored.clone()).await? {
+        let create = self.store.create(stored.clone());
+        let done = |commit: &Commit| matches!(commit, Commit::Done);
+        match self.attempt(Change::Create, create, done).await? {
             Commit::Done => {
+                self.telemetry.metrics.game(&game);
                 self.cache.put(stored);
                 Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner })
             }

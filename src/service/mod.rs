@@ -13,6 +13,7 @@ mod read;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
+use reversi_rules::Version;
 use tokio::time::{Instant, sleep};
 use tokio_util::task::TaskTracker;
 
@@ -29,6 +30,11 @@ use crate::{
     events::Hub,
     model::{GameId, Lifetimes, Millis, RequestId, Stored, jittered},
     store::{Lookup, Store},
+    telemetry::{
+        self, Telemetry,
+        labels::{Change, Outcome},
+        note_revision,
+    },
 };
 
 /// Until when, from its beginning, a change is attempted anew while the store is away; and the first pause, which doubles.
@@ -42,6 +48,7 @@ pub struct Service {
     hub: Hub,
     lifetimes: Lifetimes,
     cache: Cache,
+    telemetry: Telemetry,
     /// What runs detached; waited for at the end of the process.
     detached: TaskTracker,
 }
@@ -53,8 +60,9 @@ impl Service {
         hub: Hub,
         lifetimes: Lifetimes,
         detached: TaskTracker,
+        telemetry: Telemetry,
     ) -> Self {
-        Self { store, hub, lifetimes, cache: Cache::new(), detached }
+        Self { store, hub, lifetimes, cache: Cache::new(), telemetry, detached }
     }
 
     /// The hub that watches go to.
@@ -67,7 +75,7 @@ impl Service {
         &self,
         work: impl Future<Output = Result<T, Error>> + Send + 'static,
     ) -> Result<T, Error> {
-        let ended = self.detached.spawn(work).await;
+        let ended = self.detached.spawn(telemetry::carried(work)).await;
         ended.map_err(|error| Error::Internal(format!("a detached task failed: {error}")))?
     }
 
@@ -75,6 +83,34 @@ impl Service {
     async fn load(&self, id: &GameId) -> Result<Arc<Stored>, Error> {
         alive(self.store.load(id).await?)
     }
+
+    /// Measures an attempt to commit; `done` tells whether it was one's own change that came first.
+    async fn attempt<T>(
+        &self,
+        change: Change,
+        commit: impl Future<Output = Result<T, StoreError>>,
+        done: impl FnOnce(&T) -> bool,
+    ) -> Result<T, StoreError> {
+        let begun = Instant::now();
+        let result = commit.await;
+        let outcome = match &result {
+            Ok(answer) if done(answer) => Outcome::Done,
+            Ok(_) => Outcome::Conflict,
+            Err(_) => Outcome::Failed,
+        };
+        self.telemetry.metrics.commit(change, outcome, begun.elapsed());
+        result
+    }
+}
+
+/// The result, its revision noted on the call's span: the one made or seen, or the one that a refusal was judged at.
+fn noted<T>(result: Result<T, Error>, version: impl FnOnce(&T) -> Version) -> Result<T, Error> {
+    match &result {
+        Ok(answer) => note_revision(version(answer).revision),
+        Err(Error::Refused { version, .. }) => note_revision(version.revision),
+        Err(_) => {}
+    }
+    result
 }
 
 /// The game that was found, unless it is deleted or expired.

@@ -1,10 +1,11 @@
 //! Reading games: one, many, and the record of one.
 
-use super::Service;
+use super::{Service, noted};
 use crate::{
     error::Error,
     model::{Event, Fold, Game, GameId, Millis},
     store::{Listing, Query},
+    telemetry::note_game,
 };
 
 /// A page of a game's record.
@@ -23,7 +24,9 @@ impl Service {
     ///
     /// [`Error::GameNotFound`]; [`Error::Store`].
     pub async fn get(&self, id: &GameId) -> Result<Game, Error> {
-        Ok(self.load(id).await?.game.clone())
+        note_game(id);
+        let game = self.load(id).await.map(|stored| stored.game.clone());
+        noted(game, Game::version)
     }
 
     /// A page of games, newest first.
@@ -44,7 +47,8 @@ impl Service {
     ///
     /// [`Error::GameNotFound`]; [`Error::Store`].
     pub async fn events(&self, id: &GameId, after: u64, limit: usize) -> Result<Events, Error> {
-        let stored = self.load(id).await?;
+        note_game(id);
+        let stored = noted(self.load(id).await, |stored| stored.game.version())?;
         let mut fold = Fold::new(self.lifetimes);
         let mut events = Vec::new();
         for record in &stored.history {

@@ -11,6 +11,7 @@ mod embedded;
 mod left_out;
 mod listing;
 mod memory;
+mod observed;
 pub mod redis;
 
 use std::{fmt, path::PathBuf, sync::Arc};
@@ -23,11 +24,13 @@ pub use self::{
     embedded::EmbeddedStore,
     listing::{Cursor, Listing, Query},
     memory::MemoryStore,
+    observed::Observed,
     redis::{RedisStore, RedisUrl},
 };
 use crate::{
     error::StoreError,
     model::{GameId, Lifetimes, Millis, Record, Stored},
+    telemetry::StoreKind,
 };
 
 /// What is under a game's id.
@@ -65,6 +68,8 @@ pub struct Swept {
 /// dropped future leaves the outcome open: a write may still happen. Errors: [`StoreError::Unavailable`] leaves the
 /// outcome unknown; the others changed nothing. An entry that cannot be read, of a newer release ([`StoreError::NewerForm`])
 /// or damaged ([`StoreError::Corrupt`]), fails the calls about it and no others; nothing ever changes or removes it.
+///
+/// [`Observed`] passes each method on.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// What is under `id` now: everything committed before the call.
@@ -143,6 +148,15 @@ impl StoreUrl {
                 "{:?} is no store: use memory:, file:PATH or redis://HOST:PORT",
                 other.map_or(url, |(scheme, _)| scheme).chars().take(40).collect::<String>()
             )),
+        }
+    }
+
+    /// What kind of store it is.
+    pub fn kind(&self) -> StoreKind {
+        match self {
+            Self::Memory => StoreKind { name: "memory", is_database: false },
+            Self::File(_) => StoreKind { name: "file", is_database: false },
+            Self::Redis(_) => StoreKind { name: "redis", is_database: true },
         }
     }
 

@@ -34,6 +34,7 @@ use super::{Backup, BackupError, Commit, Listing, Lookup, Query, Store, Swept, c
 use crate::{
     error::StoreError,
     model::{GameId, Lifetimes, Millis, Stored, random},
+    telemetry::Cause,
 };
 
 /// How long the right to sweep lasts after a sweep: longer than the time between two of one sweeper.
@@ -150,6 +151,7 @@ impl Store for RedisStore {
             codec::head_bytes(&after.game),
             codec::last_record_bytes(&after),
             expiry(after.game.kept_until()),
+            Cause::current(after.game.version().revision).map(Cause::to_bytes).unwrap_or_default(),
         );
         let invoke =
             |mut connection| async move { COMMIT.run(&mut connection, key, arguments).await };

@@ -4,6 +4,7 @@
 
 pub mod junk;
 pub mod lines;
+pub mod metrics;
 pub mod process;
 pub mod raw;
 pub mod replicas;

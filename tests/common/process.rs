@@ -16,7 +16,7 @@ use tonic::transport::Channel;
 
 use super::{Client, PATIENCE};
 
-/// The binary with flags, and without this process's `REVERSID_*` variables.
+/// The binary with flags, and without this process's variables for it.
 pub fn reversid(arguments: &[&str]) -> Command {
     without_variables(env!("CARGO_BIN_EXE_reversid").as_ref(), arguments)
 }
@@ -26,7 +26,8 @@ pub fn without_variables(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).kill_on_drop(true).stdin(Stdio::null());
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("REVERSID_") {
+        let ours = ["REVERSID_", "OTEL_"].iter().any(|own| name.to_string_lossy().starts_with(own));
+        if ours {
             command.env_remove(name);
         }
     }
@@ -80,9 +81,18 @@ impl Process {
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
         let mut process = Self { child, address, log: logged };
         let log = process.logged("listening on ").await;
-        let address = log.split("listening on ").nth(1).and_then(|rest| rest.lines().next());
+        let rest = log.split("listening on ").nth(1);
+        let address = rest.and_then(|rest| rest.split(['"', '\n']).next());
         process.address = address.and_then(|text| text.parse().ok()).expect("an address is told");
         process
+    }
+
+    /// Where it serves metrics.
+    pub async fn admin(&self) -> SocketAddr {
+        let log = self.logged("/metrics").await;
+        let address =
+            log.split("metrics at http://").nth(1).and_then(|rest| rest.split('/').next());
+        address.and_then(|text| text.parse().ok()).expect("an address is told")
     }
 
     pub fn pid(&self) -> u32 {

@@ -5,13 +5,15 @@ use std::collections::HashMap;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::events::topic::Frame;
+use crate::model::Millis;
 
 /// A tip whose revisions have these digests. Its messages say what they are.
 fn tip(digests: &[u64]) -> Tip {
     let frames = (1..).zip(digests).map(|(revision, digest)| Frame {
         version: Version { revision, digest: *digest },
         event: format!("event {revision}:{digest}").into(),
+        time: Millis(0),
+        caused: None,
     });
     let last = digests.last().copied().unwrap_or(0);
     let snapshot = format!("snapshot {}:{last}", digests.len()).into();
@@ -33,7 +35,7 @@ fn told(cursor: &mut Cursor, tip: &Tip) -> Option<String> {
     let told = match cursor.next(tip) {
         Ok(None) => None,
         Ok(Some(Step::Snapshot(game))) => Some(text(game)),
-        Ok(Some(Step::Event(event))) => Some(text(event)),
+        Ok(Some(Step::Event { frame, .. })) => Some(text(frame.event)),
         Ok(Some(Step::CaughtUp(at))) => Some(format!("caught up {}:{}", at.revision, at.digest)),
         Ok(Some(Step::Reset(reset))) => Some(match reset.reason() {
             ResetReason::RevisionAhead => "reset: ahead".into(),

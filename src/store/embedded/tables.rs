@@ -7,7 +7,7 @@ use redb::{
 use reversi_rules::Layout;
 
 use crate::{
-    error::StoreError,
+    error::{StoreError, chain},
     model::{Game, GameId, Millis, Stored},
     store::{
         Commit, Cursor, Listing, Lookup, Query, SWEEP_MAX, Swept, codec, left_out::LeftOut,
@@ -30,8 +30,8 @@ const GAME: u8 = 0;
 const LAYOUT: u8 = 1;
 
 /// The store did not do what it was asked; whether it will is unknown.
-pub fn unavailable(error: impl std::fmt::Display) -> StoreError {
-    StoreError::Unavailable(error.to_string())
+pub fn unavailable(error: impl std::error::Error + 'static) -> StoreError {
+    StoreError::Unavailable(chain(&error))
 }
 
 /// Looks at the form of a file, and writes nothing.

@@ -74,7 +74,9 @@ impl Writer {
         })?;
         drop(queue);
         // Unanswered is what no transaction could be begun for.
-        answered.await.map_err(|_| unavailable("the file could not be written"))?
+        answered
+            .await
+            .map_err(|_| StoreError::Unavailable("the file could not be written".into()))?
     }
 
     /// Does what has queued and ends the thread.

@@ -13,7 +13,10 @@ use redis::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::{error::StoreError, model::jittered};
+use crate::{
+    error::{StoreError, chain},
+    model::jittered,
+};
 
 /// How long an answer may take. Longer, and whether the command was done is unknown.
 const ANSWER: Duration = Duration::from_secs(2);
@@ -210,5 +213,5 @@ fn passes(error: &RedisError) -> bool {
 
 /// The caller is told that it is away; why is logged where the answer is made.
 fn unavailable(error: RedisError) -> StoreError {
-    StoreError::Unavailable(error.to_string())
+    StoreError::Unavailable(chain(&error))
 }

@@ -1,0 +1,127 @@
+//! What is told of every call: its span, its metrics, and a line in the log. Of health and reflection, nothing.
+
+use std::{future::Future, time::Instant};
+
+use axum::{extract::Request, response::Response};
+use http::Uri;
+use tonic::{Code, Status};
+
+use super::status::Reason;
+use crate::telemetry::{CallSpan, OTHER, Telemetry};
+
+/// The methods of the contract, by their full names. Whatever else is called has no name of its own in metrics.
+const METHODS: [&str; 13] = [
+    "reversi.v1.GameService/CreateGame",
+    "reversi.v1.GameService/JoinGame",
+    "reversi.v1.GameService/GetGame",
+    "reversi.v1.GameService/ListGames",
+    "reversi.v1.GameService/MakeMove",
+    "reversi.v1.GameService/ResignGame",
+    "reversi.v1.GameService/AbortGame",
+    "reversi.v1.GameService/DeleteGame",
+    "reversi.v1.GameService/WatchGame",
+    "reversi.v1.GameService/ListGameEvents",
+    "reversi.v1.GameService/CreateLayout",
+    "reversi.v1.GameService/GetLayout",
+    "reversi.v1.GameService/ExportGame",
+];
+
+/// What health and reflection are called under.
+const QUESTIONS_PATH: &str = "/grpc.";
+
+/// A call that is told of: until the headers of its answer are there, which for a watch is until it is open.
+pub struct Call<'a> {
+    telemetry: &'a Telemetry,
+    uri: Uri,
+    method: Option<&'static str>,
+    span: CallSpan,
+    begun: Instant,
+}
+
+impl<'a> Call<'a> {
+    /// Begins with `request`, unless it is one that nothing is told of.
+    pub fn begin(telemetry: &'a Telemetry, request: &Request) -> Option<Self> {
+        let uri = request.uri().clone();
+        let path = uri.path();
+        if path.starts_with(QUESTIONS_PATH) {
+            return None;
+        }
+        let method = METHODS.into_iter().find(|method| path.strip_prefix('/') == Some(method));
+        let span = telemetry.spans.call(method, path, request.headers());
+        Some(Self { telemetry, uri, method, span, begun: Instant::now() })
+    }
+
+    /// Answers it with what `call` gives.
+    pub async fn answer(self, call: impl Future<Output = Response>) -> Response {
+        let Self { telemetry, uri, method, span, begun } = self;
+        let told = async {
+            let response = call.await;
+            let took = begun.elapsed();
+            let (code, reason) = outcome(&response);
+            telemetry.metrics.call(method.unwrap_or(OTHER), code, took);
+            if let Some(reason) = reason {
+                telemetry.metrics.refusal(reason);
+            }
+            // What is our fault was logged, with its cause, where the status was made.
+            tracing::debug!(path = uri.path(), code, reason, millis = took.as_millis(), "answered");
+            (response, code, reason)
+        };
+        let (mut response, code, reason) = span.within(told).await;
+        span.end(code, reason, response.headers_mut());
+        response
+    }
+}
+
+/// The name of the answer's code and, of an error of ours, its reason.
+fn outcome(response: &Response) -> (&'static str, Option<&'static str>) {
+    if let Some(status) = response.extensions().get::<Status>() {
+        return (code_name(status.code()), Reason::of(status));
+    }
+    let status = response.headers().get("grpc-status");
+    (status.map_or("OK", |code| code_name(Code::from_bytes(code.as_bytes()))), None)
+}
+
+fn code_name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    #[test]
+    fn every_method_of_the_contract_is_known() {
+        let set = prost_types::FileDescriptorSet::decode(reversi_proto::DESCRIPTORS);
+        let mut methods = Vec::new();
+        for file in set.expect("the descriptors are sound").file {
+            for service in &file.service {
+                let full = |method: &prost_types::MethodDescriptorProto| {
+                    format!("{}.{}/{}", file.package(), service.name(), method.name())
+                };
+                methods.extend(service.method.iter().map(full));
+            }
+        }
+        methods.sort();
+        let mut known = super::METHODS;
+        known.sort();
+        assert_eq!(known.as_slice(), methods);
+    }
+}

@@ -1,0 +1,177 @@
+//! The context of a trace: W3C's in a call's headers, compact in a hint to other replicas, and carried along to where work
+//! goes on.
+
+use std::future::Future;
+
+use http::HeaderMap;
+use opentelemetry::{
+    Context,
+    context::FutureExt as _,
+    propagation::{Extractor, TextMapPropagator as _},
+    trace::{SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState},
+};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+
+/// The header of a context.
+pub const TRACEPARENT: &str = "traceparent";
+
+/// A `tracestate` longer than what everybody must pass on is dropped, in bytes.
+const TRACESTATE_MAX: usize = 512;
+
+/// A call's headers, as far as they are a context.
+struct Headers<'a>(&'a HeaderMap);
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        let value = self.0.get(key)?.to_str().ok()?;
+        (key == TRACEPARENT || value.len() <= TRACESTATE_MAX).then_some(value)
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(|name| name.as_str()).collect()
+    }
+}
+
+/// The context that a caller sent; an empty one without, or if it is malformed.
+pub(super) fn received(headers: &HeaderMap) -> Context {
+    if headers.contains_key(TRACEPARENT) {
+        TraceContextPropagator::new().extract_with_context(&Context::new(), &Headers(headers))
+    } else {
+        Context::new()
+    }
+}
+
+/// The same as a header's value.
+pub(super) fn traceparent(span: &SpanContext) -> String {
+    format!(
+        "00-{}-{}-{:02x}",
+        span.trace_id(),
+        span.span_id(),
+        span.trace_flags() & TraceFlags::SAMPLED
+    )
+}
+
+/// The trace and span that are current here, in hexadecimal; none outside of a call, or when nothing is traced.
+pub(super) fn current_ids() -> Option<(String, String)> {
+    Context::map_current(|context| {
+        let span = context.span();
+        let span = span.span_context();
+        span.is_valid().then(|| (span.trace_id().to_string(), span.span_id().to_string()))
+    })
+}
+
+/// The work, belonging to the trace that is current here wherever it runs.
+pub fn carried<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    work.with_current_context()
+}
+
+/// A span that is recorded somewhere, as others refer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    trace: TraceId,
+    span: SpanId,
+}
+
+impl Origin {
+    /// The span that is current here, if it is recorded.
+    pub fn current() -> Option<Self> {
+        Context::map_current(|context| {
+            let span = context.span();
+            let span = span.span_context();
+            let recorded = span.is_valid() && span.is_sampled();
+            recorded.then(|| Self { trace: span.trace_id(), span: span.span_id() })
+        })
+    }
+
+    pub(super) fn span_context(self) -> SpanContext {
+        SpanContext::new(self.trace, self.span, TraceFlags::SAMPLED, true, TraceState::NONE)
+    }
+}
+
+/// Which span caused which revision of a game: what a hint carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The revision that the change resulted in.
+    pub revision: u64,
+    /// The change's span.
+    pub origin: Origin,
+}
+
+impl Cause {
+    /// The span that is current here, as the cause of `revision`; none if it is not recorded.
+    pub fn current(revision: u64) -> Option<Self> {
+        Origin::current().map(|origin| Self { revision, origin })
+    }
+
+    /// For other replicas: a byte for the form, trace, span, revision.
+    pub fn to_bytes(self) -> Vec<u8> {
+        let Self { revision, origin: Origin { trace, span } } = self;
+        let mut bytes = vec![FORM];
+        bytes.extend(trace.to_bytes());
+        bytes.extend(span.to_bytes());
+        bytes.extend(revision.to_be_bytes());
+        bytes
+    }
+
+    /// What another replica sent; none if it sent nothing, or in a form that is not known here.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (&form, rest) = bytes.split_first()?;
+        let (trace, rest) = rest.split_first_chunk()?;
+        let (span, rest) = rest.split_first_chunk()?;
+        let revision = u64::from_be_bytes(rest.try_into().ok()?);
+        let (trace, span) = (TraceId::from_bytes(*trace), SpanId::from_bytes(*span));
+        let known = form == FORM && trace != TraceId::INVALID && span != SpanId::INVALID;
+        known.then_some(Self { revision, origin: Origin { trace, span } })
+    }
+}
+
+/// The first form of a cause's bytes.
+const FORM: u8 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cause() -> Cause {
+        let trace = TraceId::from_bytes(std::array::from_fn(|at| at as u8 + 1));
+        let origin = Origin { trace, span: SpanId::from_bytes([7; 8]) };
+        Cause { revision: 61, origin }
+    }
+
+    #[test]
+    fn a_cause_crosses_as_33_bytes_and_anything_else_is_none() {
+        let bytes = cause().to_bytes();
+        assert_eq!(bytes.len(), 33);
+        assert_eq!(Cause::from_bytes(&bytes), Some(cause()));
+        for length in 0..33 {
+            assert_eq!(Cause::from_bytes(&bytes[..length]), None);
+        }
+        assert_eq!(Cause::from_bytes(&[&bytes[..], &[0]].concat()), None, "a longer form");
+        assert_eq!(Cause::from_bytes(&[0; 33]), None, "no ids");
+        let newer = [&[2], &bytes[1..]].concat();
+        assert_eq!(Cause::from_bytes(&newer), None, "a newer form");
+    }
+
+    #[test]
+    fn a_callers_context_is_taken_and_nonsense_is_none() {
+        let sent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let with = |parent: &str, state: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(TRACEPARENT, parent.parse().expect("a value"));
+            headers.insert("tracestate", state.parse().expect("a value"));
+            received(&headers).span().span_context().clone()
+        };
+        let context = with(sent, "vendor=1");
+        assert_eq!(traceparent(&context), sent);
+        assert_eq!(context.trace_state().header(), "vendor=1");
+        assert!(context.is_remote());
+        let long = format!("vendor={}", "x".repeat(TRACESTATE_MAX));
+        assert_eq!(with(sent, &long).trace_state().header(), "", "too long to be passed on");
+        for nonsense in
+            ["", "00", "00-0-0-01", &sent.replace('a', "g"), &sent.replace("00-", "ff-")]
+        {
+            assert!(!with(nonsense, "").is_valid(), "{nonsense:?}");
+        }
+        assert!(!received(&HeaderMap::new()).span().span_context().is_valid());
+    }
+}

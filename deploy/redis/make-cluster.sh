@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes one Redis Cluster of six or more nodes, given as HOST:PORT, each primary with one replica. Run again it brings nodes
-# together whose addresses have changed, and otherwise changes nothing. Ends with 0 once every node says that all is well.
+# together whose addresses have changed, and otherwise changes nothing. Ends with 0 once every node sees all others.
 set -eu
 
 ask() {
@@ -21,17 +21,25 @@ if [ "$(ask "$first" cluster info | tr -d '\r' | awk -F: '/^cluster_known_nodes/
     # shellcheck disable=SC2086 # one word each
     redis-cli --cluster create $addresses --cluster-replicas 1 --cluster-yes
 else
-    for address in $addresses; do
-        ask "$first" cluster meet "${address%:*}" "${address##*:}" >/dev/null
+    # Each meets each: of a node that has moved they do not tell one another.
+    for node in "$@"; do
+        for address in $addresses; do
+            ask "$node" cluster meet "${address%:*}" "${address##*:}" >/dev/null
+        done
     done
 fi
 
+well() {
+    ask "$1" cluster info | grep -q cluster_state:ok &&
+        ! ask "$1" cluster nodes | grep -Eq 'handshake|noaddr|fail|disconnected'
+}
+
 tries=120
 for node in "$@"; do
-    until ask "$node" cluster info | grep -q cluster_state:ok; do
+    until well "$node"; do
         tries=$((tries - 1))
         if [ "$tries" -eq 0 ]; then
-            echo "make-cluster: $node does not say cluster_state:ok" >&2
+            echo "make-cluster: $node does not see a whole cluster" >&2
             exit 1
         fi
         sleep 0.5

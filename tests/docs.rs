@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::CommandFactory as _;
+use clap::{Arg, CommandFactory as _, Parser as _};
 use reversid::settings::Flags;
 
 fn root() -> PathBuf {
@@ -88,6 +88,33 @@ fn every_setting_is_listed_with_its_default() {
             assert!(said.contains(default), "{flag} is {default}, not {}", cells[1]);
         }
     }
+}
+
+#[test]
+fn every_variable_of_a_deployment_is_a_setting_and_its_value_is_sound() {
+    let command = Flags::command();
+    let flag = |variable: &str| {
+        let named = |flag: &&Arg| flag.get_env().is_some_and(|name| name == variable);
+        Some(command.get_arguments().find(named)?.get_long()?.to_owned())
+    };
+    let mut checked = BTreeSet::new();
+    for file in files("deploy", ".yaml") {
+        let text = read(&file);
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        for word in words.filter(|word| word.starts_with("REVERSID_")) {
+            assert!(flag(word).is_some(), "{file} sets {word}, which is no setting");
+        }
+        // `NAME: value` or `- NAME=value`, unless the value is made of other variables.
+        for line in text.lines().map(|line| line.trim().trim_start_matches("- ")) {
+            let Some((variable, value)) = line.split_once(['=', ':']) else { continue };
+            let (Some(flag), false) = (flag(variable), value.contains('$')) else { continue };
+            let flags = Flags::try_parse_from(["reversid", &format!("--{flag}"), value.trim()]);
+            let sound = flags.expect("every setting takes a value").check();
+            assert!(sound.is_ok(), "{file}: {line}: {sound:?}");
+            checked.insert(flag);
+        }
+    }
+    assert!(checked.len() > 4, "the settings were found: {checked:?}");
 }
 
 #[test]

@@ -6,22 +6,29 @@ from files import REPOSITORY
 from kubernetes_shape import Shape
 
 SERVICE = "reversi.v1.GameService"
-# When the drain is over, connections, then the store, then threads get to close.
-CLOSING_SECONDS = 2.5
+ARCHITECTURE = REPOSITORY / "docs/architecture.md"
 SPARE_SECONDS = 5
 
 
 def seconds(time: str) -> float:
     """A time as settings are written, such as 500ms or 20s."""
-    number, unit = re.fullmatch(r"(\d+)(ms|s|m)", time).groups()
+    number, unit = re.fullmatch(r"(\d+) ?(ms|s|m)", time).groups()
     return int(number) * {"ms": 0.001, "s": 1, "m": 60}[unit]
+
+
+def bound(name: str) -> float:
+    """A bound of the source in seconds, as its table tells it, which a test holds to the source."""
+    [value] = re.findall(rf"^\| `{name}` \| (\d+ m?s)\b", ARCHITECTURE.read_text(), re.MULTILINE)
+    return seconds(value)
 
 
 def the_grace_period_outlasts_the_drain(shape: Shape):
     """Or the kubelet would kill what finishes properly."""
     hook = shape.container.get("lifecycle", {}).get("preStop", {}).get("sleep", {"seconds": 0})
     drain = seconds(shape.settings["REVERSID_DRAIN_TIMEOUT"])
-    needed = hook["seconds"] + drain + CLOSING_SECONDS + SPARE_SECONDS
+    # Connections, the store, telemetry, threads: each gets to close.
+    closing = 2 * bound("LINGER") + bound("FLUSH_MAX") + bound("RUNTIME_END")
+    needed = hook["seconds"] + drain + closing + SPARE_SECONDS
     assert shape.pod["terminationGracePeriodSeconds"] >= needed
 
 

@@ -51,10 +51,8 @@ class Server:
         self._process.kill()
         self._process.wait()
 
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(self, *_) -> None:
+    def stop(self) -> None:
+        """Ends it as a deployment would, and demands that it exits with 0."""
         if self._process.poll() is None:
             self._process.terminate()
         try:
@@ -63,4 +61,10 @@ class Server:
             self.kill()
             code = "no exit in time"
         self._reader.join()
-        assert code == 0, f"the server ended with {code}:\n" + self.log
+        assert code == 0, f"the server ended with {code}:\n" + "".join(self._output)
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.stop()

@@ -27,7 +27,7 @@ def test_incidents_are_told_by_their_alerts(reversid, prometheus, tmp_path):
             wait_for(
                 lambda: len(alerts.get("query", query="up == 1")["result"]) == 2, "both are up"
             )
-            assert called_and_firing() == set()
+            wait_for(lambda: called_and_firing() == set(), "all is well")
             stack.stop_redis()
             wait_for(lambda: called_and_firing() == NO_STORE | NO_ANSWERS, "the outage is told")
             stack.start_redis()

@@ -27,6 +27,11 @@ ALERTS = {
 ALERT_TESTS = read_yaml(PROMETHEUS / "alerts_test.yaml")["tests"]
 RUNBOOK = (REPOSITORY / "docs/operations.md").read_text()
 
+# The settings and their defaults, as the README has them.
+DEFAULTS = dict(
+    re.findall(r"^\| `(--[\w-]+)` \| `([^`]+)` \|", (REPOSITORY / "README.md").read_text(), re.M)
+)
+
 # What the service exports has one of these beginnings.
 METRIC = re.compile(r"\b(?:reversi|rpc_server)_\w+")
 

@@ -3,7 +3,7 @@
 import re
 import subprocess
 
-from files import ALERT_TESTS, ALERTS, PROMETHEUS, RUNBOOK
+from files import ALERT_TESTS, ALERTS, DEFAULTS, PROMETHEUS, RUNBOOK
 
 
 def run(*command) -> None:
@@ -42,3 +42,11 @@ def test_the_runbook_has_an_entry_for_every_alert_and_for_no_other():
             assert part in entry, f"{name}: {part}"
         severity = ALERTS[name]["labels"]["severity"]
         assert entry.lstrip().startswith(f"*{severity}*"), f"{name} is {severity}"
+
+
+def test_limits_are_the_defaults_of_their_settings():
+    expression = ALERTS["ReversidNearLimit"]["expr"]
+    limits = re.findall(r'/ (\d+), "setting", "(--[\w-]+)"', expression)
+    assert len(limits) == expression.count("label_replace") == 3
+    for limit, setting in limits:
+        assert limit == DEFAULTS[setting], setting

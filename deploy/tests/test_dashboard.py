@@ -1,9 +1,10 @@
 """The dashboard is whole, without overlap, and asks the Prometheus that is chosen."""
 
 import json
+import re
 import subprocess
 
-from files import COMPOSE, DASHBOARD, DEPLOY, PANELS, read_yaml
+from files import COMPOSE, DASHBOARD, DEFAULTS, DEPLOY, PANELS, read_yaml
 from grafana_types import typescript
 
 
@@ -25,6 +26,14 @@ def test_panels_say_what_they_show_in_a_unit():
         assert panel["description"].endswith("."), panel["title"]
         if panel["type"] in ("timeseries", "stat"):
             assert panel["fieldConfig"]["defaults"]["unit"], panel["title"]
+
+
+def test_limits_that_panels_name_are_the_defaults_of_their_settings():
+    said = " ".join(panel["description"] for panel in PANELS)
+    limits = re.findall(r"(--[\w-]+) of them[^.]*?, ([\d,]+) by default", said)
+    assert len(limits) == said.count(" by default") > 0
+    for setting, limit in limits:
+        assert limit.replace(",", "") == DEFAULTS[setting], setting
 
 
 def test_everything_is_asked_of_the_chosen_prometheus():

@@ -210,6 +210,23 @@ fn every_test_file_is_listed_with_its_promise() {
 }
 
 #[test]
+fn the_image_is_built_of_every_member_and_names_its_version() {
+    let version = format!("ARG VERSION={}", env!("CARGO_PKG_VERSION"));
+    assert!(read("Dockerfile").lines().any(|line| line == version), "{version} in the Dockerfile");
+    let context = read(".dockerignore");
+    let manifest = read("Cargo.toml");
+    let (_, members) = manifest.split_once("members = [").expect("a workspace");
+    let members = members.split(']').next().expect("a split has a first part");
+    for member in members.split('"').skip(1).step_by(2) {
+        // Whole, with the folder above it, or its manifest alone.
+        let above = member.split('/').next().expect("a split has a first part");
+        let ways = [format!("!{member}"), format!("!{above}"), format!("!{member}/Cargo.toml")];
+        let there = member == "." || context.lines().any(|line| ways.iter().any(|way| way == line));
+        assert!(there, "name {member} in .dockerignore: cargo wants its manifest");
+    }
+}
+
+#[test]
 fn every_file_that_is_named_is_there() {
     let folders = ["src/", "crates/", "tests/", "clients/", "proto/", "docs/", "fuzz/", "deploy/"];
     for document in documents() {

@@ -157,6 +157,14 @@ fn only_the_redis_store_and_the_relay_know_redis() {
 }
 
 #[test]
+fn only_telemetry_knows_how_it_is_sent() {
+    let names = |file: &Source| file.names("opentelemetry") || file.names("prometheus");
+    // Settings name the SDK's variables, and the admin port one of its readers, as text.
+    let allowed = |path: &str| path.starts_with("src/telemetry/");
+    assert_eq!(offenders(names, allowed), [""; 0]);
+}
+
+#[test]
 fn the_rules_depend_on_no_runtime_and_no_wire_format() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let lock = fs::read_to_string(root.join("Cargo.lock")).expect("the lock file is committed");

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::process::Stdio;
+
 use bytes::Bytes;
 use common::{
     collector::Collector,
@@ -11,6 +13,8 @@ use common::{
     *,
 };
 use reversi_proto::v1::{self, Color};
+use tokio::net::{TcpListener, TcpStream};
+use tonic::Request;
 
 async fn traced(flags: &[&str]) -> (Process, Collector) {
     let (collector, endpoint) = Collector::start().await;
@@ -101,4 +105,36 @@ async fn replays_and_snapshots_make_no_spans() {
     let revisions: Vec<_> =
         delivered.iter().map(|span| span.attributes["reversi.revision"].as_str()).collect();
     assert_eq!(revisions, ["3"]);
+}
+
+/// The context of a caller, of the examples of the specification.
+const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_callers_context_survives_every_level_of_the_log() {
+    for level in ["off", "error", "trace"] {
+        let (collector, endpoint) = Collector::start().await;
+        let free =
+            TcpListener::bind("127.0.0.1:0").await.and_then(|listener| listener.local_addr());
+        let address = free.expect("a free port");
+        let listen = address.to_string();
+        let flags =
+            ["--listen", &listen, "--store=memory:", "--otlp-endpoint", &endpoint, "--log", level];
+        let mut command = reversid(&flags);
+        command.env("OTEL_BSP_SCHEDULE_DELAY", "20");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let _server = command.spawn().expect("the binary can be started");
+        until("it listens", async || TcpStream::connect(address).await.is_ok()).await;
+        let mut client = client_of(address).await;
+        let mut request = Request::new(v1::CreateGameRequest::default());
+        request.metadata_mut().insert("traceparent", PARENT.parse().expect("ASCII"));
+        request.metadata_mut().insert("tracestate", "vendor=1".parse().expect("ASCII"));
+        client.create_game(request).await.expect("a game is created");
+        let name = "reversi.v1.GameService/CreateGame";
+        let call = collector.wait_for(1, name).await.remove(0);
+        let create = collector.wait_for(1, "create").await.remove(0);
+        let [_, trace, parent, _] = PARENT.split('-').collect::<Vec<_>>().try_into().expect("four");
+        assert_eq!((call.trace.as_str(), call.parent.as_str()), (trace, parent), "{level}");
+        assert_eq!((create.trace.as_str(), &create.parent), (trace, &call.id), "{level}");
+    }
 }

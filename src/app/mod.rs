@@ -64,7 +64,7 @@ impl App {
         // Last, so that nothing has to be sent when the rest cannot be had.
         let exported = ExportSettings {
             otlp_endpoint: settings.otlp_endpoint.clone(),
-            prometheus: admin.is_some(),
+            scraped: admin.is_some(),
         };
         let (export, telemetry) = Export::start(&exported)?;
         telemetry.metrics.expect_refusals(&api::REASONS);

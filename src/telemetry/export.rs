@@ -38,8 +38,8 @@ const SERVICE_NAME: &str = "reversid";
 pub struct ExportSettings {
     /// The collector's URL, for OTLP over gRPC.
     pub otlp_endpoint: Option<String>,
-    /// Whether the Prometheus text will be asked for.
-    pub prometheus: bool,
+    /// Whether somebody will ask for the Prometheus text.
+    pub scraped: bool,
 }
 
 /// What runs as long as the process to send what the parts tell.
@@ -58,7 +58,7 @@ impl Export {
     pub fn start(settings: &ExportSettings) -> Result<(Self, Telemetry), String> {
         let registry = Registry::new();
         let mut export = Self { traces: None, metrics: None, registry };
-        if settings.otlp_endpoint.is_none() && !settings.prometheus {
+        if settings.otlp_endpoint.is_none() && !settings.scraped {
             return Ok((export, Telemetry::off()));
         }
         let cannot = |error: &dyn std::fmt::Display| format!("telemetry cannot begin: {error}");
@@ -72,7 +72,7 @@ impl Export {
             let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build();
             metrics = metrics.with_periodic_exporter(exporter.map_err(|error| cannot(&error))?);
         }
-        if settings.prometheus {
+        if settings.scraped {
             let reader = opentelemetry_prometheus::exporter()
                 .with_registry(export.registry.clone())
                 .scope_info_enabled(false)

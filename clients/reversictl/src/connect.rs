@@ -3,14 +3,39 @@
 use std::time::Duration;
 
 use reversi_proto::v1::game_service_client::GameServiceClient;
-use tonic::transport::{Channel, Endpoint};
+use tonic::{
+    Request, Status,
+    metadata::{Ascii, MetadataValue},
+    service::{Interceptor, interceptor::InterceptedService},
+    transport::{Channel, Endpoint},
+};
 
 use crate::args::Global;
 use crate::errors::Failure;
 use crate::output::Output;
 
 /// The generated client.
-pub type Client = GameServiceClient<Channel>;
+pub type Client = GameServiceClient<InterceptedService<Channel, Trace>>;
+
+/// The trace that whoever started the program wants its calls to belong to.
+#[derive(Clone, Debug)]
+pub struct Trace(Option<MetadataValue<Ascii>>);
+
+impl Trace {
+    /// From the variable that tools agree on.
+    fn from_environment() -> Self {
+        Self(std::env::var("TRACEPARENT").ok().and_then(|value| value.parse().ok()))
+    }
+}
+
+impl Interceptor for Trace {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(value) = &self.0 {
+            request.metadata_mut().insert("traceparent", value.clone());
+        }
+        Ok(request)
+    }
+}
 
 /// How long to wait for a connection. It bounds an address that swallows packets; a port that nobody listens on answers at once.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -50,8 +75,9 @@ impl Connection {
             .connect_timeout(CONNECT_TIMEOUT)
             .http2_keep_alive_interval(Duration::from_secs(20))
             .keep_alive_timeout(Duration::from_secs(10));
-        let client = GameServiceClient::new(endpoint.connect_lazy())
-            .max_decoding_message_size(MESSAGE_BYTES_MAX);
+        let client =
+            GameServiceClient::with_interceptor(endpoint.connect_lazy(), Trace::from_environment())
+                .max_decoding_message_size(MESSAGE_BYTES_MAX);
         Ok(Self { client, timeout: global.timeout, output })
     }
 }

@@ -25,6 +25,8 @@ struct Script {
     watches: VecDeque<Frames>,
     deletes: VecDeque<Result<v1::DeleteGameResponse, Status>>,
     asked_moves: Vec<v1::MakeMoveRequest>,
+    /// The context that each of them came with.
+    traces: Vec<String>,
     asked_watches: Vec<v1::WatchGameRequest>,
 }
 
@@ -58,6 +60,8 @@ impl GameService for Scripted {
 
     async fn make_move(&self, asked: Request<v1::MakeMoveRequest>) -> Answer<v1::MakeMoveResponse> {
         let mut script = self.0.lock().unwrap();
+        let trace = asked.metadata().get("traceparent").map(|value| value.to_str().unwrap());
+        script.traces.push(trace.unwrap_or_default().to_owned());
         script.asked_moves.push(asked.into_inner());
         script.moves.pop_front().unwrap_or(Err(Status::unavailable("over"))).map(Response::new)
     }
@@ -176,6 +180,14 @@ async fn a_lost_answer_is_asked_for_again_under_the_same_request_id() {
     assert_eq!(asked[0].request_id.len(), 36);
     assert_eq!(asked[0].expected_version, Some(v1::Version { revision: 1, digest: 5 }));
     assert!(asked.iter().all(|one| *one == asked[0]), "{asked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_belong_to_the_trace_that_the_environment_names() {
+    let scripted = Scripted::default();
+    scripted.0.lock().unwrap().moves = [Ok(v1::MakeMoveResponse { event: Some(event(2)) })].into();
+    assert_eq!(run(&scripted.serve().await, "move g1 d3 --token t").code, 0);
+    assert_eq!(scripted.0.lock().unwrap().traces, [support::TRACEPARENT]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,6 +45,9 @@ impl Done {
     }
 }
 
+/// The trace that every command is started in.
+pub const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 /// A command that runs, and is killed when it is forgotten.
 pub struct Running {
     child: Child,
@@ -58,6 +61,7 @@ pub fn start(server: &str, arguments: &str, tail: &[&str]) -> Running {
         .args(arguments.split_whitespace())
         .args(tail)
         .env("REVERSICTL_SERVER", server)
+        .env("TRACEPARENT", TRACEPARENT)
         .env_remove("REVERSICTL_TOKEN")
         .env_remove("NO_COLOR")
         .stdin(Stdio::null())

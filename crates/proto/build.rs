@@ -25,6 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&server)?;
     tonic_prost_build::configure()
         .build_client(false)
+        .codec_path("crate::ServerCodec")
         .out_dir(&server)
         .extern_path(".reversi.v1", "crate::v1")
         .extern_path(".reversi.v1.WatchGameResponse", "crate::WatchFrame")

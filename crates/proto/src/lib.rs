@@ -3,10 +3,12 @@
 //!
 //! The specification is the comments in `proto/`; they are repeated on the generated items here.
 
+mod codec;
 pub mod convert;
 mod frame;
 pub mod to_wire;
 
+pub use codec::{PIECE_BYTES, ServerCodec};
 pub use frame::{WatchFrame, watch_frame};
 
 /// Messages, enums and the client, generated from `proto/`.

@@ -21,7 +21,7 @@ use tokio::{
 };
 
 /// The drain's own waits and the flush, with room for a busy machine.
-const END_MAX: Duration = Duration::from_secs(8);
+const END_MAX: Duration = Duration::from_secs(6);
 
 const CALLS: usize = 200;
 

@@ -169,9 +169,12 @@ impl Faults {
 /// Why a store did not answer.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It cannot be reached, or its answer was lost: what was asked may or may not have happened.
+    /// Its answer was lost: what was asked may or may not have happened.
     #[error("the store is unavailable: {0}")]
     Unavailable(String),
+    /// It cannot be reached, or turned the call away: nothing happened.
+    #[error("the store is unavailable: {0}")]
+    NotDone(String),
     /// More commits wait than may: nothing happened.
     #[error("too many commits are waiting for the store")]
     QueueFull,
@@ -195,4 +198,14 @@ pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         cause = error.source();
     }
     said
+}
+
+impl StoreError {
+    /// Whether the store is away, which may pass.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::Unavailable(_) | Self::NotDone(_) => true,
+            Self::QueueFull | Self::NewerForm(_) | Self::Corrupt(_) => false,
+        }
+    }
 }

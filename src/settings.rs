@@ -1,6 +1,6 @@
 //! Settings: from flags and `REVERSID_*` variables under the same names, every bad one reported at once.
 
-use std::{net::SocketAddr, str::FromStr, time::Duration};
+use std::{fs, net::SocketAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -42,10 +42,19 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_LISTEN", default_value = LISTEN, value_name = "ADDR")]
     listen: String,
 
-    /// Where games live: file:PATH (one process, survives kill -9), redis://HOST:PORT (shared by replicas) or memory: (gone
-    /// with the process).
+    /// Where games live: file:PATH (one process, survives kill -9), redis://HOST:PORT, redis-sentinel://HOST:PORT,…/NAME or
+    /// redis-cluster://HOST:PORT,… (shared by replicas; rediss… for TLS) or memory: (gone with the process).
     #[arg(long, env = "REVERSID_STORE", default_value = "file:reversi.redb", value_name = "URL")]
     store: String,
+
+    /// A file of certificates, as PEM, that Redis by TLS is trusted by in place of the system's.
+    #[arg(long, env = "REVERSID_REDIS_CA", value_name = "FILE")]
+    redis_ca: Option<PathBuf>,
+
+    /// When a change is acknowledged: once it is in the store (local), or once a replica of Redis has it as well
+    /// (replicated).
+    #[arg(long, env = "REVERSID_DURABILITY", default_value = "local", value_name = "LEVEL")]
+    durability: String,
 
     /// How long a game is kept after its last change while it is not finished, and a layout after its last use.
     #[arg(long, env = "REVERSID_IDLE_TTL", default_value = "30d", value_name = "TIME")]
@@ -248,7 +257,7 @@ impl Flags {
         let filter = filter.map_err(|error| format!("{:?} is no filter: {error}", self.log));
         let settings = Settings {
             listen: reader.address("listen", &self.listen),
-            store: reader.value("store", StoreUrl::parse(&self.store), StoreUrl::Memory),
+            store: self.store(&mut reader),
             lifetimes: Lifetimes {
                 idle: reader.time("idle-ttl", &self.idle_ttl),
                 finished: reader.time("finished-ttl", &self.finished_ttl),
@@ -271,5 +280,30 @@ impl Flags {
                 .map(|address| reader.address("admin-listen", &address)),
         };
         if reader.faults.is_empty() { Ok(settings) } else { Err(reader.faults) }
+    }
+
+    fn store(&self, reader: &mut Reader) -> StoreUrl {
+        let parsed = StoreUrl::parse(&self.store);
+        let sound = parsed.is_ok();
+        let mut store = reader.value("store", parsed, StoreUrl::Memory);
+        // What goes with the store is judged by the store that was meant.
+        if let Some(path) = &self.redis_ca {
+            let read = fs::read(path)
+                .map_err(|error| format!("{} cannot be read: {error}", path.display()));
+            store = match read {
+                Ok(pem) if sound => reader.value("redis-ca", store.clone().trusting(pem), store),
+                Ok(_) => store,
+                Err(problem) => reader.value("redis-ca", Err(problem), store),
+            };
+        }
+        match self.durability.as_str() {
+            "local" => store,
+            "replicated" if sound => reader.value("durability", store.clone().replicated(), store),
+            "replicated" => store,
+            other => {
+                let problem = format!("{other:?} is neither local nor replicated");
+                reader.value("durability", Err(problem), store)
+            }
+        }
     }
 }

@@ -79,7 +79,7 @@ fn every_setting_is_listed_with_its_default() {
         let told = default.map_or("none".to_owned(), |default| format!("`{default}`"));
         assert_eq!(cells[1], told, "{flag} in the README");
         let Some(default) = default else { continue };
-        let no_bound = ["`--listen`", "`--store`", "`--log`", "`--log-format`"];
+        let no_bound = ["`--durability`", "`--listen`", "`--store`", "`--log`", "`--log-format`"];
         let is_bound = !no_bound.contains(&flag.as_str());
         let row = rows(&bounded).find(|cells| cells[0].contains(&flag));
         assert_eq!(row.is_some(), is_bound, "{flag} in docs/architecture.md");

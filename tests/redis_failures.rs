@@ -194,9 +194,12 @@ async fn restarts_of_a_durable_redis_under_load_lose_nothing_that_was_acknowledg
     let mut restarts = 0;
     let repeated = play_while(&server, Duration::from_millis(250), || {
         redis.kill();
-        // Every third time it is away for longer than the server tries by itself.
+        // The first time it is away for longer than its callers wait.
         restarts += 1;
-        std::thread::sleep(Duration::from_millis(if restarts % 3 == 1 { 1_500 } else { 0 }));
+        std::thread::sleep(Duration::from_millis(match restarts {
+            1 => 6_000,
+            other => other % 3 * 500,
+        }));
         redis.restart();
     })
     .await;

@@ -112,7 +112,7 @@ async fn help_names_every_setting_with_its_variable_and_default() {
         assert_eq!(variable, format!("REVERSID_{}", flag.replace('-', "_").to_uppercase()));
     }
     // Those that turn something on, which is off without them.
-    let without = ["admin-listen", "otlp-endpoint"];
+    let without = ["admin-listen", "otlp-endpoint", "redis-ca"];
     assert_eq!(help.matches("[default: ").count(), flags().len() - without.len());
 }
 

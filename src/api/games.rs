@@ -45,8 +45,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::CreateGameRequest>,
     ) -> Answer<v1::CreateGameResponse> {
+        let deadline = deadline_of(&request);
         let command = validate::create_game(request.into_inner()).map_err(status)?;
-        answer(self.service.create(command).await.map(|created| {
+        answer(self.service.create(command, deadline).await.map(|created| {
             v1::CreateGameResponse {
                 game: Some(wire::game(&created.game)),
                 seat_tokens: created
@@ -66,8 +67,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::JoinGameRequest>,
     ) -> Answer<v1::JoinGameResponse> {
+        let deadline = deadline_of(&request);
         let command = validate::join_game(request.into_inner()).map_err(status)?;
-        answer(self.service.change(command).await.and_then(|changed| {
+        answer(self.service.change(command, deadline).await.and_then(|changed| {
             let (color, token) = changed
                 .seat
                 .ok_or_else(|| Error::Internal("a claim was answered without a seat".into()))?;
@@ -80,8 +82,9 @@ impl GameService for Games {
     }
 
     async fn get_game(&self, request: Request<v1::GetGameRequest>) -> Answer<v1::GetGameResponse> {
+        let deadline = deadline_of(&request);
         let id = validate::game_id(&request.into_inner().game_id).map_err(status)?;
-        let game = self.service.get(&id).await;
+        let game = self.service.get(&id, deadline).await;
         answer(game.map(|game| v1::GetGameResponse { game: Some(wire::game(&game)) }))
     }
 
@@ -89,8 +92,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::ListGamesRequest>,
     ) -> Answer<v1::ListGamesResponse> {
+        let deadline = deadline_of(&request);
         let query = validate::list_games(request.into_inner()).map_err(status)?;
-        answer(self.service.list(&query).await.map(|listing| v1::ListGamesResponse {
+        answer(self.service.list(&query, deadline).await.map(|listing| v1::ListGamesResponse {
             games: listing.games.iter().map(wire::listed_game).collect(),
             next_page_token:
                 listing.next.map(|after| GamesToken::write(&query, &after)).unwrap_or_default(),
@@ -101,8 +105,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::MakeMoveRequest>,
     ) -> Answer<v1::MakeMoveResponse> {
+        let deadline = deadline_of(&request);
         let command = validate::make_move(request.into_inner()).map_err(status)?;
-        let changed = self.service.change(command).await;
+        let changed = self.service.change(command, deadline).await;
         answer(changed.map(|changed| v1::MakeMoveResponse { event: event(&changed) }))
     }
 
@@ -110,8 +115,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::ResignGameRequest>,
     ) -> Answer<v1::ResignGameResponse> {
+        let deadline = deadline_of(&request);
         let command = validate::resign_game(request.into_inner()).map_err(status)?;
-        let changed = self.service.change(command).await;
+        let changed = self.service.change(command, deadline).await;
         answer(changed.map(|changed| v1::ResignGameResponse { event: event(&changed) }))
     }
 
@@ -119,8 +125,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::AbortGameRequest>,
     ) -> Answer<v1::AbortGameResponse> {
+        let deadline = deadline_of(&request);
         let command = validate::abort_game(request.into_inner()).map_err(status)?;
-        let changed = self.service.change(command).await;
+        let changed = self.service.change(command, deadline).await;
         answer(changed.map(|changed| v1::AbortGameResponse { event: event(&changed) }))
     }
 
@@ -128,8 +135,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::DeleteGameRequest>,
     ) -> Answer<v1::DeleteGameResponse> {
+        let deadline = deadline_of(&request);
         let (id, token) = validate::delete_game(request.into_inner()).map_err(status)?;
-        let deleted = self.service.delete(id, token).await;
+        let deleted = self.service.delete(id, token, deadline).await;
         answer(deleted.map(|()| v1::DeleteGameResponse {}))
     }
 
@@ -151,9 +159,10 @@ impl GameService for Games {
         &self,
         request: Request<v1::ListGameEventsRequest>,
     ) -> Answer<v1::ListGameEventsResponse> {
+        let deadline = deadline_of(&request);
         let (id, token, limit) =
             validate::list_game_events(request.into_inner()).map_err(status)?;
-        let page = self.service.events(&id, token.after(), limit).await;
+        let page = self.service.events(&id, token.after(), limit, deadline).await;
         answer(page.map(|page| {
             let last = page.events.last().filter(|_| page.more);
             v1::ListGameEventsResponse {
@@ -169,8 +178,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::CreateLayoutRequest>,
     ) -> Answer<v1::CreateLayoutResponse> {
+        let deadline = deadline_of(&request);
         let command = validate::create_layout(request.into_inner()).map_err(status)?;
-        let layout = self.service.draw_layout(command).await;
+        let layout = self.service.draw_layout(command, deadline).await;
         answer(
             layout
                 .map(|layout| v1::CreateLayoutResponse { layout: Some(to_wire::layout(&layout)) }),
@@ -181,8 +191,9 @@ impl GameService for Games {
         &self,
         request: Request<v1::GetLayoutRequest>,
     ) -> Answer<v1::GetLayoutResponse> {
+        let deadline = deadline_of(&request);
         let id = validate::layout_id(&request.into_inner().layout_id).map_err(status)?;
-        let layout = self.service.get_layout(&id).await;
+        let layout = self.service.get_layout(&id, deadline).await;
         answer(
             layout.map(|layout| v1::GetLayoutResponse { layout: Some(to_wire::layout(&layout)) }),
         )

@@ -78,7 +78,7 @@ pub fn status(error: Error) -> Status {
                 .metadata("limit", "store_queue")
                 .retry(Some(QUEUE_RETRY))
         }
-        Error::Store(StoreError::Unavailable(cause)) => {
+        Error::Store(StoreError::Unavailable(cause) | StoreError::NotDone(cause)) => {
             tracing::error!(cause, "the store is unavailable");
             Answer::new(Code::Unavailable, "STORE_UNAVAILABLE")
                 .text("the store is unavailable: retry with the same request_id")

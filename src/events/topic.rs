@@ -33,6 +33,9 @@ const CLOCK_SKEW: Duration = Duration::from_secs(2);
 /// Causes of revisions that were not read yet. When there are more, the oldest is forgotten.
 const CAUSES_MAX: usize = 16;
 
+/// When the store is read again after it failed.
+const REREAD: Duration = Duration::from_secs(1);
+
 /// An event, ready to be sent.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -311,9 +314,12 @@ impl Topic {
 
     /// Waits until the store should be read again: a hint, a call, the game's expiry, or `poll`.
     pub async fn due(&self, poll: Duration) {
+        let failed = matches!(self.reading.borrow().result, Err(Error::Store(_)));
         let expiry = match &*self.tip.borrow() {
-            // A millisecond later it is past for certain. While the store fails it has nothing to tell.
-            Tip { game: Some(game), closed: None, .. } if self.reading.borrow().result.is_ok() => {
+            // Perhaps there was something that only a hint told of.
+            _ if failed => REREAD,
+            // A millisecond later it is past for certain.
+            Tip { game: Some(game), closed: None, .. } => {
                 game.expire_time.since(Millis::now()) + Duration::from_millis(1)
             }
             _ => Duration::MAX,

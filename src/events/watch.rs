@@ -28,6 +28,7 @@ use super::{
 use crate::{
     error::{Error, StoreError},
     model::{GameId, jittered},
+    store::Patience,
     telemetry::{
         Delivery, Origin, Present, Telemetry,
         labels::{CatchUp, Reset, WatchEnd},
@@ -111,7 +112,9 @@ impl Watches {
             .clone()
             .try_acquire_owned()
             .map_err(|_| Error::Limit { limit: "watches", retry: Some(RETRY) })?;
-        let mut tip = self.hub.attach(&command.game_id).await?;
+        let away = |error: &Error| matches!(error, Error::Store(error) if error.is_away());
+        let attach = || self.hub.attach(&command.game_id);
+        let mut tip = Patience::until(command.deadline).attempt(away, attach).await?;
         let cursor =
             Cursor::new(&tip.borrow_and_update(), command.resume_after, command.latest_only);
         note_revision(tip.borrow().version().revision);
@@ -216,9 +219,9 @@ fn watch_end(result: &Result<Ended, Error>) -> WatchEnd {
         Err(Error::WatcherTooSlow) => WatchEnd::WatcherTooSlow,
         Err(Error::Deadline) => WatchEnd::DeadlineExceeded,
         Err(Error::GameNotFound) => WatchEnd::GameNotFound,
-        Err(Error::Store(StoreError::Unavailable(_) | StoreError::QueueFull)) => {
-            WatchEnd::StoreUnavailable
-        }
+        Err(Error::Store(
+            StoreError::Unavailable(_) | StoreError::NotDone(_) | StoreError::QueueFull,
+        )) => WatchEnd::StoreUnavailable,
         Err(Error::Store(StoreError::NewerForm(_))) => WatchEnd::ServerOutdated,
         Ok(Ended::Told(EndReason::Unspecified))
         | Err(

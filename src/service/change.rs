@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use reversi_rules::Color;
+use reversi_rules::{Color, Version};
+use tokio::time::Instant;
 
 use super::{
     Service, alive,
@@ -34,16 +35,22 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::GameNotFound`]; [`Error::Refused`], judged on the version that the store had then;
-    /// [`Error::Store`], after which the outcome is unknown: for a request, not before a second of attempts.
+    /// [`Error::Store`], after which the outcome is unknown: for a request, and while nothing was done, not before
+    /// `deadline`, or a second without one.
     ///
     /// # Cancellation
     ///
     /// Dropped, the change still happens or is refused.
-    pub async fn change(&self, command: ChangeGame) -> Result<Changed, Error> {
+    pub async fn change(
+        &self,
+        command: ChangeGame,
+        deadline: Option<Instant>,
+    ) -> Result<Changed, Error> {
         note_game(&command.game_id);
         let service = self.clone();
         let changed = self.detach(async move {
-            settled(command.request.as_ref(), || service.change_attached(&command)).await
+            let request = command.request.as_ref();
+            settled(deadline, request, || service.change_attached(&command)).await
         });
         noted(changed.await, |changed| changed.event.version)
     }
@@ -52,20 +59,23 @@ impl Service {
         let id = &command.game_id;
         let fresh = Fresh::new(Token::random);
         let seen = self.cache.get(id).filter(|seen| seen.game.expire_time > Millis::now());
-        let mut from_cache = seen.is_some();
-        self.telemetry.metrics.cache_lookup(from_cache);
-        let mut stored = match seen {
-            Some(seen) => seen,
-            None => self.load(id).await?,
+        self.telemetry.metrics.cache_lookup(seen.is_some());
+        let (mut stored, mut from) = match seen {
+            Some(seen) => (seen, From::Cache),
+            None => (self.load(id).await?, From::Store),
         };
         // Each round but the first two follows another's commit, and a game has a bounded number of those.
         loop {
             let verdict = judge(&stored, command, &fresh, self.lifetimes, Millis::now());
             let plan = match verdict {
                 Ok(Verdict::Commit(plan)) => *plan,
-                Ok(Verdict::Done { .. }) | Err(_) if from_cache => {
-                    from_cache = false;
-                    stored = self.load(id).await?;
+                // The first answer was perhaps never given: then the change was not known to last.
+                Ok(Verdict::Done { .. }) if from != From::Lasting => {
+                    (stored, from) = (self.load_lasting(id).await?, From::Lasting);
+                    continue;
+                }
+                Err(_) if from == From::Cache => {
+                    (stored, from) = (self.load(id).await?, From::Store);
                     continue;
                 }
                 Ok(Verdict::Done { revision }) => {
@@ -88,9 +98,8 @@ impl Service {
                     return Ok(changed(command, &fresh, plan.game, plan.event));
                 }
                 Ok(Commit::Conflict(there)) => {
-                    from_cache = false;
                     self.cache.forget(id);
-                    stored = alive(there)?;
+                    (stored, from) = (alive(there)?, From::Store);
                 }
                 Err(error) => {
                     self.cache.forget(id);
@@ -109,27 +118,49 @@ impl Service {
     /// # Cancellation
     ///
     /// Dropped, it still happens or is refused.
-    pub async fn delete(&self, id: GameId, token: Option<Token>) -> Result<(), Error> {
+    pub async fn delete(
+        &self,
+        id: GameId,
+        token: Option<Token>,
+        deadline: Option<Instant>,
+    ) -> Result<(), Error> {
         note_game(&id);
         let service = self.clone();
         let deleted = self.detach(async move {
-            let stored = service.load(&id).await?;
-            let version = stored.game.version();
-            let refuse = |refusal| Error::Refused { refusal, version };
-            let token = token.ok_or_else(|| refuse(Refusal::TokenMissing))?;
-            if stored.game.role_of(&token) != Some(Role::Owner) {
-                return Err(refuse(Refusal::TokenInvalid));
-            }
-            let delete = service.store.delete(&id, Millis::now().after(TOMBSTONE));
-            if !service.attempt(labels::Change::Delete, delete, |there| *there).await? {
-                return Err(Error::GameNotFound);
-            }
-            service.cache.forget(&id);
-            service.hub.hint(&id, None);
-            Ok(version)
+            let delete = || service.delete_attached(&id, token.as_ref());
+            settled(deadline, None, delete).await
         });
         noted(deleted.await, |version| *version).map(drop)
     }
+
+    /// Answers the version that was deleted.
+    async fn delete_attached(&self, id: &GameId, token: Option<&Token>) -> Result<Version, Error> {
+        let stored = self.load(id).await?;
+        let version = stored.game.version();
+        let refuse = |refusal| Error::Refused { refusal, version };
+        let token = token.ok_or_else(|| refuse(Refusal::TokenMissing))?;
+        if stored.game.role_of(token) != Some(Role::Owner) {
+            return Err(refuse(Refusal::TokenInvalid));
+        }
+        let delete = self.store.delete(id, Millis::now().after(TOMBSTONE));
+        if !self.attempt(labels::Change::Delete, delete, |there| *there).await? {
+            return Err(Error::GameNotFound);
+        }
+        self.cache.forget(id);
+        self.hub.hint(id, None);
+        Ok(version)
+    }
+}
+
+/// Where a game that is judged was seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum From {
+    /// Here, a while ago.
+    Cache,
+    /// In the store.
+    Store,
+    /// In the store, and all of it lasts as what was answered does.
+    Lasting,
 }
 
 fn changed(command: &ChangeGame, fresh: &Fresh, game: Game, event: Event) -> Changed {

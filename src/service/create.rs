@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reversi_rules::{BlockedRequest, Color, Layout, Rules};
+use tokio::time::Instant;
 
 use super::{Service, command::CreateGame, noted, settled};
 use crate::{
@@ -33,15 +34,20 @@ impl Service {
     ///
     /// [`Error::LayoutNotFound`]; [`Error::Invalid`] for a layout of another board or handicap;
     /// [`Error::Refused`] for a request id that stands for another command; [`Error::Store`], after which the outcome
-    /// is unknown.
+    /// is unknown, and attempts were made until `deadline`, or for a second without one.
     ///
     /// # Cancellation
     ///
     /// Dropped, the game is created all the same.
-    pub async fn create(&self, command: CreateGame) -> Result<Created, Error> {
+    pub async fn create(
+        &self,
+        command: CreateGame,
+        deadline: Option<Instant>,
+    ) -> Result<Created, Error> {
         let service = self.clone();
         let created = self.detach(async move {
-            settled(command.request.as_ref(), || service.create_attached(&command)).await
+            let request = command.request.as_ref();
+            settled(deadline, request, || service.create_attached(&command)).await
         });
         let created = noted(created.await, |created| created.game.version())?;
         note_game(&created.game.id);
@@ -56,7 +62,7 @@ impl Service {
                 // A repeat is answered before anything that may have changed since is looked at, a layout above all.
                 match self.first_answer(command, self.store.load(&id).await?) {
                     Ok(None) => id,
-                    Ok(Some(first)) => return Ok(first),
+                    Ok(Some(_)) => return self.lasting_answer(command, &id).await,
                     Err(reused) => {
                         // Of another command, an unknown layout is told first.
                         if let BlockedRequest::Stored { layout_id } = command.rules.blocked() {
@@ -84,10 +90,15 @@ impl Service {
                 self.cache.put(stored);
                 Ok(Created { game, seat_tokens: tokens.seats, owner_token: tokens.owner })
             }
-            Commit::Conflict(there) => self
-                .first_answer(command, there)?
-                .ok_or_else(|| Error::Internal("a new game's id is taken".into())),
+            Commit::Conflict(_) => self.lasting_answer(command, &game.id).await,
         }
+    }
+
+    /// What this command's request was answered at first. That answer was perhaps never given: then the game was not known
+    /// to last, and from now on is.
+    async fn lasting_answer(&self, command: &CreateGame, id: &GameId) -> Result<Created, Error> {
+        let first = self.first_answer(command, self.store.load_lasting(id).await?)?;
+        first.ok_or_else(|| Error::Internal("a new game's id is taken".into()))
     }
 
     /// What this command's request was answered at first, if it was.

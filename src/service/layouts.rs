@@ -1,8 +1,9 @@
 //! Layouts of their own, for any number of games.
 
 use reversi_rules::{Board, Layout};
+use tokio::time::Instant;
 
-use super::Service;
+use super::{Service, read, settled};
 use crate::{
     error::Error,
     model::{Millis, random},
@@ -27,15 +28,23 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::Store`]; [`Error::Internal`] when the numbers do not combine, which the form's check has seen to.
-    pub async fn draw_layout(&self, command: DrawLayout) -> Result<Layout, Error> {
+    pub async fn draw_layout(
+        &self,
+        command: DrawLayout,
+        deadline: Option<Instant>,
+    ) -> Result<Layout, Error> {
         let DrawLayout { board, handicap_corners, count, seed } = command;
         let seed = seed.unwrap_or_else(|| u64::from_be_bytes(random()));
         let layout = Layout::draw(board, handicap_corners, count, seed)
             .map_err(|faults| Error::Internal(format!("a checked draw failed: {faults:?}")))?;
         let until = Millis::now().after(self.lifetimes.idle);
-        let (store, stored) = (self.store.clone(), layout);
-        self.detach(async move { Ok(store.put_layout(stored, until).await?) }).await?;
-        Ok(layout)
+        let store = self.store.clone();
+        self.detach(async move {
+            let put = || async { Ok(store.put_layout(layout, until).await?) };
+            settled(deadline, None, put).await?;
+            Ok(layout)
+        })
+        .await
     }
 
     /// Reads a layout.
@@ -43,7 +52,7 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::LayoutNotFound`]; [`Error::Store`].
-    pub async fn get_layout(&self, id: &str) -> Result<Layout, Error> {
-        self.layout(id).await
+    pub async fn get_layout(&self, id: &str, deadline: Option<Instant>) -> Result<Layout, Error> {
+        read(deadline, || self.layout(id)).await
     }
 }

@@ -1,7 +1,8 @@
 //! What the service does, without transport: create, change, read, list, draw layouts.
 //!
 //! Whatever changes something runs detached from its caller: a caller who hangs up, or whose deadline passes, does not
-//! cut a commit in half, and a drain waits for it.
+//! cut a commit in half, and a drain waits for it. While the store is away, what is known not to be done is attempted anew
+//! until shortly before the caller's deadline.
 
 mod cache;
 mod change;
@@ -11,10 +12,10 @@ mod judge;
 mod layouts;
 mod read;
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc};
 
 use reversi_rules::Version;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use self::cache::Cache;
@@ -28,18 +29,14 @@ pub use self::{
 use crate::{
     error::{Error, StoreError},
     events::Hub,
-    model::{GameId, Lifetimes, Millis, RequestId, Stored, jittered},
-    store::{Lookup, Store},
+    model::{GameId, Lifetimes, Millis, RequestId, Stored},
+    store::{Lookup, Patience, Store},
     telemetry::{
         self, Telemetry,
         labels::{Change, Outcome},
         note_revision,
     },
 };
-
-/// Until when, from its beginning, a change is attempted anew while the store is away; and the first pause, which doubles.
-const SETTLE_MAX: Duration = Duration::from_secs(1);
-const SETTLE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The use cases, over a store and the watchers' hub. Cheap to clone.
 #[derive(Clone)]
@@ -77,6 +74,12 @@ impl Service {
     ) -> Result<T, Error> {
         let ended = self.detached.spawn(telemetry::carried(work)).await;
         ended.map_err(|error| Error::Internal(format!("a detached task failed: {error}")))?
+    }
+
+    /// The game under `id`, unless it is deleted or expired; each change that it shows is as durable as one that was
+    /// answered.
+    async fn load_lasting(&self, id: &GameId) -> Result<Arc<Stored>, Error> {
+        alive(self.store.load_lasting(id).await?)
     }
 
     /// The game under `id`, unless it is deleted or expired.
@@ -121,21 +124,29 @@ fn alive(lookup: Lookup) -> Result<Arc<Stored>, Error> {
     }
 }
 
-/// Attempts a change, and anew while the store is away or has lost its answer: what stands under a request tells whether
-/// an earlier attempt has happened. Without a request nothing tells, and there is one attempt.
-async fn settled<T, F>(request: Option<&RequestId>, attempt: impl Fn() -> F) -> Result<T, Error>
+/// Attempts to read, and anew while the store is away.
+async fn read<T, F>(deadline: Option<Instant>, attempt: impl Fn() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
-    let begun = Instant::now();
-    let mut pause = SETTLE_PAUSE;
-    loop {
-        let result = attempt().await;
-        let lost = matches!(result, Err(Error::Store(StoreError::Unavailable(_))));
-        if !lost || request.is_none() || begun.elapsed() + pause > SETTLE_MAX {
-            return result;
-        }
-        sleep(jittered(pause)).await;
-        pause *= 2;
-    }
+    let away = |error: &Error| matches!(error, Error::Store(error) if error.is_away());
+    Patience::until(deadline).attempt(away, attempt).await
+}
+
+/// Attempts a change, and anew while the store is away. After an answer that was lost, what stands under a request tells
+/// whether an earlier attempt has happened. Without a request nothing tells, and that attempt is the last.
+async fn settled<T, F>(
+    deadline: Option<Instant>,
+    request: Option<&RequestId>,
+    attempt: impl Fn() -> F,
+) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    let may_pass = |error: &Error| match error {
+        Error::Store(StoreError::NotDone(_)) => true,
+        Error::Store(StoreError::Unavailable(_)) => request.is_some(),
+        _ => false,
+    };
+    Patience::until(deadline).attempt(may_pass, attempt).await
 }

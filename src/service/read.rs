@@ -1,6 +1,8 @@
 //! Reading games: one, many, and the record of one.
 
-use super::{Service, noted};
+use tokio::time::Instant;
+
+use super::{Service, noted, read};
 use crate::{
     error::Error,
     model::{Event, Fold, Game, GameId, Millis},
@@ -23,9 +25,9 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::GameNotFound`]; [`Error::Store`].
-    pub async fn get(&self, id: &GameId) -> Result<Game, Error> {
+    pub async fn get(&self, id: &GameId, deadline: Option<Instant>) -> Result<Game, Error> {
         note_game(id);
-        let game = self.load(id).await.map(|stored| stored.game.clone());
+        let game = read(deadline, || self.load(id)).await.map(|stored| stored.game.clone());
         noted(game, Game::version)
     }
 
@@ -34,8 +36,9 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::Store`].
-    pub async fn list(&self, query: &Query) -> Result<Listing, Error> {
-        let mut listing = self.store.list(query).await?;
+    pub async fn list(&self, query: &Query, deadline: Option<Instant>) -> Result<Listing, Error> {
+        let list = || async { Ok(self.store.list(query).await?) };
+        let mut listing = read(deadline, list).await?;
         let now = Millis::now();
         listing.games.retain(|game| game.expire_time > now);
         Ok(listing)
@@ -46,9 +49,16 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::GameNotFound`]; [`Error::Store`].
-    pub async fn events(&self, id: &GameId, after: u64, limit: usize) -> Result<Events, Error> {
+    pub async fn events(
+        &self,
+        id: &GameId,
+        after: u64,
+        limit: usize,
+        deadline: Option<Instant>,
+    ) -> Result<Events, Error> {
         note_game(id);
-        let stored = noted(self.load(id).await, |stored| stored.game.version())?;
+        let stored = read(deadline, || self.load(id)).await;
+        let stored = noted(stored, |stored| stored.game.version())?;
         let mut fold = Fold::new(self.lifetimes);
         let mut events = Vec::new();
         for record in &stored.history {

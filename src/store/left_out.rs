@@ -27,7 +27,9 @@ impl LeftOut {
         let kind = match error {
             StoreError::NewerForm(_) => &mut self.newer,
             StoreError::Corrupt(_) => &mut self.corrupt,
-            StoreError::Unavailable(_) | StoreError::QueueFull => return Err(error),
+            StoreError::Unavailable(_) | StoreError::NotDone(_) | StoreError::QueueFull => {
+                return Err(error);
+            }
         };
         kind.count += 1;
         kind.first.get_or_insert_with(|| (id.to_owned(), error));

@@ -12,6 +12,7 @@ mod left_out;
 mod listing;
 mod memory;
 mod observed;
+mod patience;
 pub mod redis;
 
 use std::{fmt, path::PathBuf, sync::Arc};
@@ -25,6 +26,7 @@ pub use self::{
     listing::{Cursor, Listing, Query},
     memory::MemoryStore,
     observed::Observed,
+    patience::Patience,
     redis::{RedisStore, RedisUrl},
 };
 use crate::{
@@ -67,13 +69,19 @@ pub struct Swept {
 /// Every method is atomic: it happens wholly or not at all, and what it answered is durable as the store promises. A
 /// dropped future leaves the outcome open: a write may still happen. Errors: [`StoreError::Unavailable`] leaves the
 /// outcome unknown; the others changed nothing. An entry that cannot be read, of a newer release ([`StoreError::NewerForm`])
-/// or damaged ([`StoreError::Corrupt`]), fails the calls about it and no others; nothing ever changes or removes it.
+/// or damaged ([`StoreError::Corrupt`]), fails the calls about it and no others; nothing ever changes or removes it. What
+/// changes nothing, or may be done twice, never fails with `Unavailable`.
 ///
 /// [`Observed`] passes each method on.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
     /// What is under `id` now: everything committed before the call.
     async fn load(&self, id: &GameId) -> Result<Lookup, StoreError>;
+
+    /// As [`Self::load`]; and what is found is as durable as if this store had just answered its commit.
+    async fn load_lasting(&self, id: &GameId) -> Result<Lookup, StoreError> {
+        self.load(id).await
+    }
 
     /// Puts a new game, at revision 1, under its id; conflicts with anything that is there, a tombstone included.
     async fn create(&self, stored: Arc<Stored>) -> Result<Commit, StoreError>;
@@ -117,7 +125,7 @@ pub trait Store: Send + Sync + 'static {
 const SWEEP_MAX: usize = 1_000;
 
 fn closed() -> StoreError {
-    StoreError::Unavailable("it is closed".into())
+    StoreError::NotDone("it is closed".into())
 }
 
 /// Which store, as `--store` names it. Shown without any password.
@@ -127,7 +135,7 @@ pub enum StoreUrl {
     Memory,
     /// `file:PATH`
     File(PathBuf),
-    /// `redis://[USER:PASSWORD@]HOST[:PORT][/DB]`
+    /// `redis://…`, `redis-sentinel://…`, `redis-cluster://…`, or by TLS
     Redis(RedisUrl),
 }
 
@@ -142,11 +150,15 @@ impl StoreUrl {
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("file", "")) => Err("file: needs a path, such as file:reversi.redb".into()),
             Some(("file", path)) => Ok(Self::File(path.into())),
-            Some(("redis", _)) => RedisUrl::parse(url).map(Self::Redis),
+            Some((scheme, _)) if RedisUrl::has_scheme(scheme) => {
+                let parsed = RedisUrl::parse(url).map(Self::Redis);
+                parsed.map_err(|problem| format!("the Redis URL cannot be used: {problem}"))
+            }
             // Of a URL no more is told back than the scheme: there may be a password in it.
             other => Err(format!(
-                "{:?} is no store: use memory:, file:PATH or redis://HOST:PORT",
-                other.map_or(url, |(scheme, _)| scheme).chars().take(40).collect::<String>()
+                "{:?} is no store: use memory:, file:PATH, {}",
+                other.map_or(url, |(scheme, _)| scheme).chars().take(40).collect::<String>(),
+                redis::FORMS
             )),
         }
     }
@@ -160,6 +172,30 @@ impl StoreUrl {
         }
     }
 
+    /// Has Redis trust the certificates in `pem`, and no others.
+    ///
+    /// # Errors
+    ///
+    /// For people: there is none in it, or the store speaks no TLS.
+    pub fn trusting(self, pem: Vec<u8>) -> Result<Self, String> {
+        match self {
+            Self::Redis(url) => url.trusting(pem).map(Self::Redis),
+            Self::Memory | Self::File(_) => Err("is for Redis by TLS alone".into()),
+        }
+    }
+
+    /// Has a change acknowledged only once it is in a second place.
+    ///
+    /// # Errors
+    ///
+    /// For people: this store has one place.
+    pub fn replicated(self) -> Result<Self, String> {
+        match self {
+            Self::Redis(url) => Ok(Self::Redis(url.replicated())),
+            Self::Memory | Self::File(_) => Err("replicated needs a store in Redis".into()),
+        }
+    }
+
     /// Opens the store. A file is made if it is not there; Redis is connected to when it is first used.
     ///
     /// # Errors
@@ -169,7 +205,7 @@ impl StoreUrl {
         Ok(match self {
             Self::Memory => Arc::new(MemoryStore::default()),
             Self::File(path) => Arc::new(EmbeddedStore::open(path)?),
-            Self::Redis(url) => Arc::new(RedisStore::new(url, lifetimes)),
+            Self::Redis(url) => Arc::new(RedisStore::new(url, lifetimes)?),
         })
     }
 }

@@ -47,6 +47,10 @@ impl Store for Observed {
         self.observe(Operation::Load, self.store.load(id)).await
     }
 
+    async fn load_lasting(&self, id: &GameId) -> Result<Lookup, StoreError> {
+        self.observe(Operation::Load, self.store.load_lasting(id)).await
+    }
+
     async fn create(&self, stored: Arc<Stored>) -> Result<Commit, StoreError> {
         self.observe(Operation::Create, self.store.create(stored)).await
     }

@@ -12,12 +12,20 @@ mod index;
 mod inspect;
 mod keys;
 mod link;
+mod node;
+mod replication;
 mod script;
+mod servers;
+mod slots;
 mod sweep;
+mod url;
 
-use std::sync::{
-    Arc, LazyLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use async_trait::async_trait;
@@ -25,12 +33,20 @@ use redis::{FromRedisValue as _, Value};
 use reversi_rules::Layout;
 use tokio::sync::Mutex;
 
-use self::{index::Rows, link::Link, script::Script, sweep::Round};
+use self::{
+    index::{Rows, unreadable},
+    link::Link,
+    script::Script,
+    sweep::Round,
+};
 pub use self::{
     keys::{game as channel, game_id as channel_game},
-    link::{RedisUrl, config},
+    node::Node,
+    servers::Servers,
+    slots::redirection,
+    url::{Address, FORMS, RedisUrl},
 };
-use super::{Backup, BackupError, Commit, Listing, Lookup, Query, Store, Swept, codec};
+use super::{Backup, BackupError, Commit, Listing, Lookup, Patience, Query, Store, Swept, codec};
 use crate::{
     error::StoreError,
     model::{GameId, Lifetimes, Millis, Stored, random},
@@ -48,23 +64,27 @@ static DELETE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("red
 
 /// Games in Redis.
 pub struct RedisStore {
-    link: Arc<Link>,
+    link: Link,
     lifetimes: Lifetimes,
     /// Where this process's sweep is; held for one slice.
     round: Mutex<Round>,
     /// Who this process is to other sweepers.
     name: String,
-    /// Whether the server's settings were looked at.
+    /// Whether the servers' settings were looked at.
     inspected: AtomicBool,
 }
 
 impl RedisStore {
     /// A store that connects when it is first used.
-    pub fn new(url: &RedisUrl, lifetimes: Lifetimes) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// For people: the certificates cannot be used.
+    pub fn new(url: &RedisUrl, lifetimes: Lifetimes) -> Result<Self, String> {
         let name = format!("{:016x}", u64::from_be_bytes(random()));
-        let link = Arc::new(Link::new(url.client()));
+        let link = Link::new(url).map_err(|error| error.to_string())?;
         let (round, inspected) = (Mutex::new(Round::new()), AtomicBool::new(false));
-        Self { link, lifetimes, round, name, inspected }
+        Ok(Self { link, lifetimes, round, name, inspected })
     }
 
     /// Removes rows without anybody waiting for it: rows that stay are looked through.
@@ -74,24 +94,50 @@ impl RedisStore {
         }
         let link = self.link.clone();
         tokio::spawn(async move {
-            let mut pipeline = redis::pipe();
-            rows.remove(&mut pipeline);
-            let pipeline = &pipeline;
-            let removed = link
-                .run(|mut connection| async move { pipeline.exec_async(&mut connection).await });
-            if let Err(error) = removed.await {
+            if let Err(error) = link.ask_all(rows.remove()).await {
                 tracing::debug!(%error, "stale index rows stay until the sweep");
             }
         });
     }
 
     async fn add(&self, rows: &Rows) -> Result<(), StoreError> {
-        let mut pipeline = redis::pipe();
-        rows.add(&mut pipeline);
-        let pipeline = &pipeline;
-        self.link
-            .read(|mut connection| async move { pipeline.exec_async(&mut connection).await })
-            .await
+        self.link.ask_all(rows.add()).await.map(drop)
+    }
+
+    /// Looks at the servers' settings, once.
+    async fn inspect(&self) -> Result<(), StoreError> {
+        let mut warnings = BTreeSet::new();
+        for node in self.link.primaries().await? {
+            warnings.extend(inspect::warnings(&self.link, &node).await?);
+        }
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        self.inspected.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether a primary answers, and says of its Cluster that it is well.
+    async fn answers(&self) -> Result<(), StoreError> {
+        let cluster = self.link.servers().is_cluster();
+        let mut last = StoreError::NotDone("no primary is known".into());
+        for node in self.link.primaries().await? {
+            let answer = match cluster {
+                true => {
+                    let mut info = redis::cmd("CLUSTER");
+                    self.link.ask_node::<String>(&node, info.arg("INFO")).await
+                }
+                false => self.link.ask_node::<String>(&node, &redis::cmd("PING")).await,
+            };
+            match answer {
+                Ok(info) if cluster && !info.contains("cluster_state:ok") => {
+                    last = StoreError::NotDone("the Cluster is down".into());
+                }
+                Ok(_) => return Ok(()),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 }
 
@@ -107,8 +153,7 @@ fn committed(answer: Value) -> Result<Commit, StoreError> {
         Value::Int(_) | Value::Okay => Commit::Done,
         Value::Nil => Commit::Conflict(Lookup::Missing),
         there => {
-            let entry = Vec::<u8>::from_redis_value(there)
-                .map_err(|error| StoreError::Corrupt(error.to_string()))?;
+            let entry = Vec::<u8>::from_redis_value(there).map_err(unreadable)?;
             Commit::Conflict(codec::read_entry(&entry)?)
         }
     })
@@ -117,23 +162,26 @@ fn committed(answer: Value) -> Result<Commit, StoreError> {
 #[async_trait]
 impl Store for RedisStore {
     async fn load(&self, id: &GameId) -> Result<Lookup, StoreError> {
-        let key = &keys::game(id);
-        let get = |mut connection| async move {
-            redis::cmd("GET").arg(key).query_async(&mut connection).await
-        };
-        let entry: Option<Vec<u8>> = self.link.read(get).await?;
-        entry.map_or(Ok(Lookup::Missing), |entry| codec::read_entry(&entry))
+        let key = keys::game(id);
+        found(self.link.ask(&key, &redis::Cmd::get(&key)).await?)
+    }
+
+    async fn load_lasting(&self, id: &GameId) -> Result<Lookup, StoreError> {
+        let key = keys::game(id);
+        found(self.link.ask_lasting(&key, &redis::Cmd::get(&key)).await?)
     }
 
     async fn create(&self, stored: Arc<Stored>) -> Result<Commit, StoreError> {
         let game = &stored.game;
         self.add(&Rows::of(game, self.lifetimes)).await?;
+        let key = keys::game(&game.id);
         let mut command = redis::cmd("SET");
-        command.arg(keys::game(&game.id));
+        command.arg(&key);
         command.arg([codec::head_bytes(game), codec::last_record_bytes(&stored)].concat());
         command.arg("NX").arg("GET").arg("PXAT").arg(expiry(game.kept_until()));
+        let command = &command;
         let set = |mut connection| async move { command.query_async(&mut connection).await };
-        match self.link.run(set).await? {
+        match self.link.change(&key, set).await? {
             Value::Nil => Ok(Commit::Done),
             there => committed(there),
         }
@@ -155,7 +203,7 @@ impl Store for RedisStore {
         );
         let invoke =
             |mut connection| async move { COMMIT.run(&mut connection, key, arguments).await };
-        let commit = committed(self.link.run(invoke).await?)?;
+        let commit = committed(self.link.change(key, invoke).await?)?;
         if let (Commit::Done, Some((old, _))) = (&commit, rows) {
             self.remove_later(old);
         }
@@ -174,7 +222,7 @@ impl Store for RedisStore {
         let invoke =
             |mut connection| async move { DELETE.run(&mut connection, key, arguments).await };
         // What is there by now instead may be of a newer release, which is an error.
-        match committed(self.link.run(invoke).await?)? {
+        match committed(self.link.change(key, invoke).await?)? {
             Commit::Done => {
                 self.remove_later(Rows::of(&stored.game, self.lifetimes));
                 Ok(true)
@@ -184,31 +232,31 @@ impl Store for RedisStore {
     }
 
     async fn list(&self, query: &Query) -> Result<Listing, StoreError> {
-        self.link
-            .read(|mut connection| async move { index::list(&mut connection, query).await })
-            .await
+        index::list(&self.link, query).await
     }
 
     async fn put_layout(&self, layout: Layout, until: Millis) -> Result<(), StoreError> {
-        let key = keys::layout(&layout.id());
+        let key = &keys::layout(&layout.id());
         let mut pipeline = redis::pipe();
-        let set = pipeline.cmd("SET").arg(&key).arg(codec::layout_bytes(&layout, until));
+        let set = pipeline.cmd("SET").arg(key).arg(codec::layout_bytes(&layout, until));
         set.arg("NX").arg("PXAT").arg(expiry(until)).ignore();
-        pipeline.cmd("PEXPIREAT").arg(&key).arg(expiry(until)).arg("GT").ignore();
+        pipeline.cmd("PEXPIREAT").arg(key).arg(expiry(until)).arg("GT").ignore();
         let pipeline = &pipeline;
-        self.link
-            .read(|mut connection| async move { pipeline.exec_async(&mut connection).await })
-            .await
+        let put = |mut connection| async move { pipeline.exec_async(&mut connection).await };
+        // It may be put twice.
+        self.link.change(key, put).await.map_err(link::repeatable)
     }
 
     async fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError> {
-        let key = keys::layout(id);
-        let mut pipeline = redis::pipe();
-        pipeline.cmd("GET").arg(&key).cmd("PEXPIRETIME").arg(&key);
-        let pipeline = &pipeline;
-        let get = |mut connection| async move { pipeline.query_async(&mut connection).await };
-        let (bytes, until): (Option<Vec<u8>>, i64) = self.link.read(get).await?;
-        let Some(bytes) = bytes else { return Ok(None) };
+        let key = &keys::layout(id);
+        let mut expiry = redis::cmd("PEXPIRETIME");
+        expiry.arg(key);
+        let both = vec![(key.clone(), redis::Cmd::get(key)), (key.clone(), expiry)];
+        let mut answers = self.link.ask_all(both).await?.into_iter();
+        let (bytes, until) = (answers.next(), answers.next());
+        let bytes = Option::<Vec<u8>>::from_redis_value(bytes.unwrap_or(Value::Nil));
+        let until = i64::from_redis_value(until.unwrap_or(Value::Nil)).map_err(unreadable)?;
+        let Some(bytes) = bytes.map_err(unreadable)? else { return Ok(None) };
         let (layout, _) = codec::read_layout(&bytes)?;
         // Negative without an expiry, or without the key by now.
         Ok(u64::try_from(until).ok().map(|until| (layout, Millis(until))))
@@ -217,41 +265,32 @@ impl Store for RedisStore {
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError> {
         let mut round = self.round.lock().await;
         let mut begun = std::mem::replace(&mut *round, Round::new());
-        let (lifetimes, name) = (self.lifetimes, &self.name);
-        let slices = |mut connection| async move {
-            let mut swept = Swept::default();
-            if !sweep::may_sweep(&mut connection, name, SWEEPER_MS).await? {
-                return Ok((Round::new(), swept));
+        let mut swept = Swept::default();
+        if !sweep::may_sweep(&self.link, &self.name, SWEEPER_MS).await? {
+            return Ok(swept);
+        }
+        for _ in 0..SLICES_MAX {
+            let (next, removed, ended) = begun.slice(&self.link, self.lifetimes, now).await?;
+            begun = next;
+            swept.removed += removed;
+            if ended {
+                break;
             }
-            for _ in 0..SLICES_MAX {
-                let (next, removed, ended) = begun.slice(&mut connection, lifetimes, now).await?;
-                begun = next;
-                swept.removed += removed;
-                if ended {
-                    break;
-                }
-            }
-            // Slow and steady: the next slices come with the next call.
-            Ok((begun, swept))
-        };
-        let (next, swept) = self.link.run(slices).await?;
-        *round = next;
+        }
+        // Slow and steady: the next slices come with the next call.
+        *round = begun;
         Ok(swept)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        if self.inspected.load(Ordering::Relaxed) {
-            let ping = |mut connection| async move {
-                redis::cmd("PING").exec_async(&mut connection).await
-            };
-            return self.link.read(ping).await;
-        }
-        let look = |mut connection| async move { inspect::warnings(&mut connection).await };
-        for warning in self.link.read(look).await? {
-            tracing::warn!("{warning}");
-        }
-        self.inspected.store(true, Ordering::Relaxed);
-        Ok(())
+        self.link.servers().keep_up().await;
+        let ready = || async {
+            if !self.inspected.load(Ordering::Relaxed) {
+                self.inspect().await?;
+            }
+            self.answers().await
+        };
+        Patience::until(None).attempt(|_| true, ready).await
     }
 
     async fn backup(&self) -> Result<Backup, BackupError> {
@@ -263,4 +302,9 @@ impl Store for RedisStore {
     async fn close(&self) {
         self.link.close();
     }
+}
+
+/// What stands in an entry, if there is one.
+fn found(entry: Option<Vec<u8>>) -> Result<Lookup, StoreError> {
+    entry.map_or(Ok(Lookup::Missing), |entry| codec::read_entry(&entry))
 }

@@ -132,12 +132,14 @@ labels! {
 }
 
 /// The kinds of errors that a store has.
-pub const STORE_ERRORS: [&str; 4] = ["unavailable", "queue_full", "newer_form", "corrupt"];
+pub const STORE_ERRORS: [&str; 5] =
+    ["unavailable", "not_done", "queue_full", "newer_form", "corrupt"];
 
 /// The kind of a store's error.
 pub const fn store_error(error: &StoreError) -> &'static str {
     match error {
         StoreError::Unavailable(_) => "unavailable",
+        StoreError::NotDone(_) => "not_done",
         StoreError::QueueFull => "queue_full",
         StoreError::NewerForm(_) => "newer_form",
         StoreError::Corrupt(_) => "corrupt",

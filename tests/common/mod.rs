@@ -11,6 +11,7 @@ pub mod raw;
 pub mod replicas;
 pub mod scripted;
 pub mod stored;
+pub mod through;
 pub mod variants;
 pub mod watch;
 

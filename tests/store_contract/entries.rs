@@ -206,7 +206,7 @@ async fn a_closed_store_answers_nothing(kind: StoreKind) {
         store.sweep(START).await.err(),
     ];
     for (call, answer) in answers.into_iter().enumerate() {
-        assert!(matches!(answer, Some(StoreError::Unavailable(_))), "call {call}: {answer:?}");
+        assert!(matches!(answer, Some(StoreError::NotDone(_))), "call {call}: {answer:?}");
     }
     store.close().await;
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use redb::{Database, TableDefinition};
-use redis::{Client, ProtocolVersion, Script, aio::ConnectionManager};
+use redis::{Client, ProtocolVersion, Script, aio::MultiplexedConnection};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 
 const ENTRIES: TableDefinition<&str, &[u8]> = TableDefinition::new("entries");
@@ -39,7 +39,7 @@ pub enum Keep {
     /// A thread that commits what has queued as one transaction.
     File(mpsc::Sender<Put>),
     /// One script a call on one connection, made when it is first used.
-    Redis(Box<Client>, OnceCell<ConnectionManager>),
+    Redis(Box<Client>, OnceCell<MultiplexedConnection>),
 }
 
 /// Bytes for the file, and who waits for them to be there.
@@ -94,7 +94,7 @@ impl Keep {
                 kept.await.map_err(|_| "the writing thread has ended")?;
             }
             Self::Redis(client, connection) => {
-                let connect = || client.get_connection_manager();
+                let connect = || client.get_multiplexed_async_connection();
                 let connection = connection.get_or_try_init(connect).await;
                 let mut connection = connection.map_err(|error| error.to_string())?.clone();
                 let until = SystemTime::now() + KEPT;

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use tempfile::TempDir;
 
-use crate::{Node, Port, node::addresses, until};
+use crate::{Certificates, Node, Port, node::addresses, until};
 
 /// How many slots a Cluster has.
 pub const SLOTS: u16 = 16_384;
@@ -17,6 +17,7 @@ pub struct Cluster {
     /// Three primaries and, in the same order, their replicas, to begin with.
     pub nodes: Vec<Node>,
     ids: Vec<String>,
+    secured: bool,
     _buses: Vec<Port>,
     _home: TempDir,
 }
@@ -25,6 +26,15 @@ impl Cluster {
     /// Starts the nodes, each with more `settings` (lines of a configuration), and joins them; ready when all say so. A node
     /// counts as gone after two seconds, and its replica is in its place about two seconds later.
     pub async fn start(settings: &[&str]) -> Self {
+        Self::start_with(settings, None).await
+    }
+
+    /// As [`start`](Self::start); clients speak TLS, past the proxies.
+    pub async fn secured(settings: &[&str], certificates: &Certificates) -> Self {
+        Self::start_with(settings, Some(certificates)).await
+    }
+
+    async fn start_with(settings: &[&str], certificates: Option<&Certificates>) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let buses: Vec<_> = (0..2 * PRIMARIES).map(|_| Port::claim()).collect();
         let mut nodes = Vec::new();
@@ -42,14 +52,17 @@ impl Cluster {
                 .into();
                 lines.push(format!("cluster-port {bus}"));
                 lines.push(format!("cluster-announce-bus-port {bus}"));
-                lines.push(format!("cluster-announce-port {port}"));
+                let kind = if certificates.is_some() { "tls-port" } else { "port" };
+                lines.push(format!("cluster-announce-{kind} {port}"));
+                lines.extend(certificates.map(|_| "tls-cluster yes".to_owned()));
                 lines.extend(settings.iter().map(ToString::to_string));
                 lines
             };
-            nodes.push(Node::start(home.path(), &[], lines).await);
+            nodes.push(Node::start(home.path(), &[], certificates, lines).await);
         }
         let ids = nodes.iter().map(|node| node.server.ask(&["CLUSTER", "MYID"])).collect();
-        let cluster = Self { nodes, ids, _buses: buses, _home: home };
+        let secured = certificates.is_some();
+        let cluster = Self { nodes, ids, secured, _buses: buses, _home: home };
         cluster.join().await;
         cluster
     }
@@ -66,7 +79,7 @@ impl Cluster {
                 let [first, last] = slots(number);
                 self.tell(number, &["ADDSLOTSRANGE", &first, &last]);
             }
-            let (port, bus) = (self.nodes[number].proxy.port(), self._buses[number].number());
+            let (port, bus) = (self.nodes[number].announced(), self._buses[number].number());
             let (port, bus) = (port.to_string(), bus.to_string());
             self.tell(0, &["MEET", "127.0.0.1", &port, &bus]);
         }
@@ -101,7 +114,8 @@ impl Cluster {
 
     /// The URL of the store.
     pub fn url(&self) -> String {
-        format!("redis-cluster://{}", addresses(&self.nodes))
+        let scheme = if self.secured { "rediss" } else { "redis" };
+        format!("{scheme}-cluster://{}", addresses(&self.nodes))
     }
 
     /// The slot of a key.

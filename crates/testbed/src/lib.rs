@@ -4,6 +4,7 @@
 //! Everything here panics where it cannot do its part, is killed when dropped, and keeps its files in a temporary folder.
 //! Commands go through `redis-cli`, as an operator's do, and block for the few milliseconds that it takes.
 
+mod certificates;
 mod cluster;
 mod node;
 mod ports;
@@ -14,6 +15,7 @@ mod sentinel;
 use std::time::{Duration, Instant};
 
 pub use self::{
+    certificates::Certificates,
     cluster::{Cluster, SLOTS},
     node::Node,
     ports::Port,

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::{Node, node::addresses, until};
+use crate::{Certificates, Node, node::addresses, until};
 
 /// What the Sentinels call the primary.
 const NAME: &str = "games";
@@ -16,6 +16,7 @@ pub struct SentinelTrio {
     pub nodes: Vec<Node>,
     /// The Sentinels.
     pub sentinels: Vec<Node>,
+    secured: bool,
     _home: TempDir,
 }
 
@@ -23,10 +24,29 @@ impl SentinelTrio {
     /// Starts a primary with `replicas`, each with more `settings` (lines of a configuration), and the Sentinels; ready when
     /// they agree. A primary counts as gone after a second, and another is in its place about two seconds later.
     pub async fn start(replicas: usize, settings: &[&str]) -> Self {
+        Self::start_with(replicas, settings, &[], None).await
+    }
+
+    /// As [`start`](Self::start); the Sentinels have more settings as well, and everybody speaks TLS, past the proxies.
+    pub async fn secured(
+        replicas: usize,
+        settings: &[&str],
+        of_sentinels: &[&str],
+        certificates: &Certificates,
+    ) -> Self {
+        Self::start_with(replicas, settings, of_sentinels, Some(certificates)).await
+    }
+
+    async fn start_with(
+        replicas: usize,
+        settings: &[&str],
+        of_sentinels: &[&str],
+        certificates: Option<&Certificates>,
+    ) -> Self {
         let home = tempfile::tempdir().expect("a temporary folder");
         let mut nodes: Vec<Node> = Vec::new();
         for _ in 0..=replicas {
-            let primary = nodes.first().map(|node| node.proxy.port());
+            let primary = nodes.first().map(Node::announced);
             let lines = |port: u16| {
                 let mut lines =
                     vec!["save \"\"".to_owned(), "repl-diskless-sync-delay 0".to_owned()];
@@ -36,32 +56,35 @@ impl SentinelTrio {
                 lines.extend(settings.iter().map(ToString::to_string));
                 lines
             };
-            nodes.push(Node::start(home.path(), &[], lines).await);
+            nodes.push(Node::start(home.path(), &[], certificates, lines).await);
         }
         // Before there are Sentinels, which then find them at once.
         let connected = replicas.to_string();
         until("the replicas connect", || nodes[0].server.info("connected_slaves") == connected)
             .await;
 
-        let primary = nodes[0].proxy.port();
+        let primary = nodes[0].announced();
         let mut sentinels = Vec::new();
         for _ in 0..3 {
             let lines = |port: u16| {
-                vec![
+                let mut lines = vec![
                     "sentinel announce-ip 127.0.0.1".to_owned(),
                     format!("sentinel announce-port {port}"),
                     format!("sentinel monitor {NAME} 127.0.0.1 {primary} {QUORUM}"),
                     format!("sentinel down-after-milliseconds {NAME} 1000"),
                     format!("sentinel failover-timeout {NAME} 4000"),
-                ]
+                ];
+                lines.extend(of_sentinels.iter().map(ToString::to_string));
+                lines
             };
-            let sentinel = Node::start(home.path(), &["--sentinel"], lines).await;
+            let sentinel = Node::start(home.path(), &["--sentinel"], certificates, lines).await;
             // They look around ten times as often as they do by themselves, for the sake of tests.
             let often = ["SENTINEL", "DEBUG", "info-period", "1000", "publish-period", "500"];
             assert_eq!(sentinel.server.ask(&often), "OK");
             sentinels.push(sentinel);
         }
-        let trio = Self { nodes, sentinels, _home: home };
+        let secured = certificates.is_some();
+        let trio = Self { nodes, sentinels, secured, _home: home };
         for sentinel in 0..3 {
             until("the Sentinels find each other and the replicas", || {
                 let known = |list| trio.ask(sentinel, list).matches("\nrunid\n").count();
@@ -74,7 +97,8 @@ impl SentinelTrio {
 
     /// The URL of the store.
     pub fn url(&self) -> String {
-        format!("redis-sentinel://{}/{NAME}", addresses(&self.sentinels))
+        let scheme = if self.secured { "rediss" } else { "redis" };
+        format!("{scheme}-sentinel://{}/{NAME}", addresses(&self.sentinels))
     }
 
     /// Which node is the primary, as most Sentinels say; none while they do not agree.

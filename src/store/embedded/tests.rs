@@ -200,7 +200,7 @@ async fn closing_writes_what_has_queued_and_takes_nothing_more() {
     let mut closing = Box::pin(closing);
     assert!(closing.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let late = bench.put(2).await;
-    assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+    assert!(matches!(late, Err(StoreError::NotDone(_))), "{late:?}");
     drop(release);
     closing.await;
     holding.await.expect("it is written");

@@ -8,6 +8,7 @@ if not entry or string.sub(entry, 1, #ARGV[1]) ~= ARGV[1] then
 end
 -- The head is that beginning, a byte that tells the length of the state, and the state.
 local head = #ARGV[1] + 1 + string.byte(entry, #ARGV[1] + 1)
-redis.call('SET', KEYS[1], ARGV[2] .. string.sub(entry, head + 1) .. ARGV[3], 'PXAT', ARGV[4])
+-- Nobody reads before the script ends; and if it may not signal, nothing is written.
 redis.call('SPUBLISH', KEYS[1], ARGV[5])
+redis.call('SET', KEYS[1], ARGV[2] .. string.sub(entry, head + 1) .. ARGV[3], 'PXAT', ARGV[4])
 return 1

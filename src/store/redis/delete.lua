@@ -5,6 +5,7 @@ local entry = redis.call('GET', KEYS[1])
 if not entry or string.sub(entry, 1, #ARGV[1]) ~= ARGV[1] then
   return entry
 end
-redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])
+-- Nobody reads before the script ends; and if it may not signal, nothing is written.
 redis.call('SPUBLISH', KEYS[1], '')
+redis.call('SET', KEYS[1], ARGV[2], 'PXAT', ARGV[3])
 return 1

@@ -13,10 +13,14 @@ use std::{
     time::Duration,
 };
 
-use redis::{Pipeline, RedisResult, aio::ConnectionManager};
+use redis::{FromRedisValue, Value};
 
-use super::{expiry, keys};
+use super::{
+    expiry, keys,
+    link::{Keyed, Link},
+};
 use crate::{
+    error::StoreError,
     model::{Game, Lifetimes, Millis, Stored},
     store::{
         Listing, Lookup, Query, codec,
@@ -60,22 +64,24 @@ impl Rows {
     }
 
     /// Adds the rows.
-    pub fn add(&self, pipeline: &mut Pipeline) {
+    pub fn add(&self) -> Vec<Keyed> {
+        let mut commands = Vec::new();
         for key in &self.keys {
-            pipeline.zadd(key, &self.place, 0).ignore();
+            commands.push((key.clone(), redis::Cmd::zadd(key, &self.place, 0)));
             // GT never sets a first expiry, NX sets no later one.
             for condition in ["NX", "GT"] {
-                let command = pipeline.cmd("PEXPIREAT").arg(key).arg(expiry(self.until));
-                command.arg(condition).ignore();
+                let mut command = redis::cmd("PEXPIREAT");
+                command.arg(key).arg(expiry(self.until)).arg(condition);
+                commands.push((key.clone(), command));
             }
         }
+        commands
     }
 
     /// Removes the rows.
-    pub fn remove(&self, pipeline: &mut Pipeline) {
-        for key in &self.keys {
-            pipeline.zrem(key, &self.place).ignore();
-        }
+    pub fn remove(&self) -> Vec<Keyed> {
+        let remove = |key: &String| (key.clone(), redis::Cmd::zrem(key, &self.place));
+        self.keys.iter().map(remove).collect()
     }
 
     /// Whether there are none.
@@ -90,7 +96,7 @@ impl Rows {
 }
 
 /// A page of games.
-pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisResult<Listing> {
+pub async fn list(link: &Link, query: &Query) -> Result<Listing, StoreError> {
     let sets = keys::rows(&query.facet());
     let mut after = query.after.as_ref().map(Cursor::bytes);
     // Games are spread evenly over the sets of a facet; if they should not be, there is another round.
@@ -99,10 +105,10 @@ pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisRes
     let mut found = Vec::new();
     let mut matching = 0;
     while matching <= query.limit && found.len() <= SCAN_MAX {
-        let places = next_places(connection, &sets, after.as_deref(), share).await?;
+        let places = next_places(link, &sets, after.as_deref(), share).await?;
         let Some(last) = places.last() else { break };
         after = Some(last.clone());
-        let mut games = games_at(connection, &places, "a listing").await?;
+        let mut games = games_at(link, &places, "a listing").await?;
         for place in places {
             // A row that names nothing is passed over here, and the sweep removes it.
             let Ok(cursor) = Cursor::read(&place) else { continue };
@@ -116,17 +122,17 @@ pub async fn list(connection: &mut ConnectionManager, query: &Query) -> RedisRes
 
 /// The next places over all `sets`, `count` of each at most, in order, once each; none only at the end.
 async fn next_places(
-    connection: &mut ConnectionManager,
+    link: &Link,
     sets: &[String],
     after: Option<&[u8]>,
     count: usize,
-) -> RedisResult<Vec<Vec<u8>>> {
+) -> Result<Vec<Vec<u8>>, StoreError> {
     let start = after.map_or(b"-".to_vec(), |after| [b"(", after].concat());
-    let mut pipeline = redis::pipe();
-    for set in sets {
-        pipeline.zrangebylex_limit(set, &start, "+", 0, count as isize);
-    }
-    let parts: Vec<Vec<Vec<u8>>> = pipeline.query_async(connection).await?;
+    let range = |set: &String| {
+        let range = redis::Cmd::zrangebylex_limit(set, &start, "+", 0, count as isize);
+        (set.clone(), range)
+    };
+    let parts: Vec<Vec<Vec<u8>>> = read_all(link.ask_all(sets.iter().map(range).collect()).await?)?;
     // Beyond the last place of a part that was cut off, that set may have places that are not here.
     let horizon = parts
         .iter()
@@ -160,21 +166,18 @@ impl There {
 
 /// What is there of the games that places stand for. What cannot be read is said once, as left out `during` something.
 pub async fn games_at(
-    connection: &mut ConnectionManager,
+    link: &Link,
     places: &[Vec<u8>],
     during: &'static str,
-) -> RedisResult<HashMap<Vec<u8>, There>> {
-    if places.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let mut pipeline = redis::pipe();
-    for place in places {
-        match Cursor::read(place) {
-            Ok(cursor) => pipeline.get(keys::game(&cursor.id)),
-            Err(_) => pipeline.get(""),
-        };
-    }
-    let entries: Vec<Option<Vec<u8>>> = pipeline.query_async(connection).await?;
+) -> Result<HashMap<Vec<u8>, There>, StoreError> {
+    let get = |place: &Vec<u8>| {
+        // Under the bare prefix there is nothing.
+        let prefix = |_| keys::GAME_PREFIX.to_owned();
+        let key = Cursor::read(place).map_or_else(prefix, |cursor| keys::game(&cursor.id));
+        (key.clone(), redis::Cmd::get(key))
+    };
+    let entries: Vec<Option<Vec<u8>>> =
+        read_all(link.ask_all(places.iter().map(get).collect()).await?)?;
     let mut left_out = LeftOut::default();
     let games = places.iter().zip(entries).filter_map(|(place, entry)| {
         let there = match entry.as_deref().map(codec::read_entry)? {
@@ -195,4 +198,15 @@ pub async fn games_at(
     let games = games.collect();
     left_out.log(during);
     Ok(games)
+}
+
+/// What each answer says, which must be of one form.
+pub fn read_all<T: FromRedisValue>(answers: Vec<Value>) -> Result<Vec<T>, StoreError> {
+    let read = |answer| T::from_redis_value(answer).map_err(unreadable);
+    answers.into_iter().map(read).collect()
+}
+
+/// An answer that has not the form that was asked for.
+pub fn unreadable(error: impl ToString) -> StoreError {
+    StoreError::Corrupt(error.to_string())
 }

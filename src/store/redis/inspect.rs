@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 
-use redis::{RedisResult, aio::ConnectionManager};
+use super::{link::Link, node::Node};
+use crate::error::StoreError;
 
 /// The oldest server with sharded channels and the forms of SET and PEXPIREAT that are used.
 const MAJOR_MIN: u32 = 7;
 
 /// What an operator should know of the server, as sentences; none if all is well. A server that does not let its settings be
 /// read is taken at its word.
-pub async fn warnings(connection: &mut ConnectionManager) -> RedisResult<Vec<String>> {
-    let info: redis::InfoDict = redis::cmd("INFO").arg("server").query_async(connection).await?;
+pub async fn warnings(link: &Link, node: &Node) -> Result<Vec<String>, StoreError> {
+    let info: redis::InfoDict = link.ask_node(node, redis::cmd("INFO").arg("server")).await?;
     let version: String = info.get("redis_version").unwrap_or_default();
     let mut command = redis::cmd("CONFIG");
     command.arg("GET").arg("maxmemory-policy").arg("appendonly").arg("save");
-    let config = command.query_async(connection).await.unwrap_or_else(|error| {
+    let config = link.ask_node(node, &command).await.unwrap_or_else(|error| {
         tracing::info!(%error, "the settings of Redis cannot be read, and are not checked");
         HashMap::new()
     });

@@ -29,6 +29,11 @@ pub fn layout(id: &str) -> String {
     format!("rv:l:{id}")
 }
 
+/// What is written in the slot of `key` to see a replica take it in.
+pub fn marker(key: &str) -> String {
+    format!("rv:w:{{{key}}}")
+}
+
 /// The sorted set that a game's row under `facet` is in. There are none under `All`: the three statuses are all.
 pub fn row(facet: &Facet, id: &GameId) -> Option<String> {
     match facet {

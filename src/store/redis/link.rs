@@ -1,217 +1,297 @@
-//! The connection to Redis: one, shared by all calls, replaced when it is dead or only seems alive.
+//! Asks the server that has a key, follows it where it goes, and tells "nothing was done" from "nobody knows".
+//!
+//! Nothing is sent a second time here but what a server turned away.
 
-use std::{
-    fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use redis::{
-    Client, ConnectionInfo, ErrorKind, IntoConnectionInfo as _, ProtocolVersion, RedisError,
-    RedisResult,
-    aio::{ConnectionManager, ConnectionManagerConfig},
+    Cmd, FromRedisValue, Pipeline, RedisError, RedisResult, Value, aio::ConnectionLike as _,
 };
-use tokio::time::{Instant, sleep};
+use tokio::task::JoinSet;
 
-use crate::{
-    error::{StoreError, chain},
-    model::jittered,
+use super::{
+    node::{Connection, Node},
+    replication::Replication,
+    servers::Servers,
+    slots::redirection,
+    url::{Address, RedisUrl},
 };
+use crate::error::{StoreError, chain};
 
-/// How long an answer may take. Longer, and whether the command was done is unknown.
-const ANSWER: Duration = Duration::from_secs(2);
+/// How often a command is sent on to another server before its caller is told.
+const REDIRECTIONS_MAX: usize = 5;
 
-/// How long connecting may take.
-const CONNECT: Duration = Duration::from_secs(1);
+/// A command, and the key that says where it goes.
+pub type Keyed = (String, Cmd);
 
-/// How long a connection may answer nothing that it is asked before another is tried: a peer that is gone without a word
-/// is otherwise noticed only when the operating system gives up.
-const SILENCE: Duration = Duration::from_secs(4);
-
-/// Until when, from its beginning, what may be run twice is run anew when the connection broke under it or Redis is only
-/// starting; and the first pause, which doubles.
-const READ_MAX: Duration = Duration::from_secs(1);
-const READ_PAUSE: Duration = Duration::from_millis(10);
-
-/// The wait between attempts to connect grows from the first to the second. All callers share one attempt.
-const RECONNECT_MIN: Duration = Duration::from_millis(50);
-const RECONNECT_MAX: Duration = Duration::from_secs(1);
-
-/// Attempts to connect before the callers that wait for it are told; the next call begins again.
-const ATTEMPTS: usize = 2;
-
-/// Where Redis is, and who we are to it. Shown without the password.
+/// The way to Redis that all calls share. Cheap to clone.
 #[derive(Clone)]
-pub struct RedisUrl(Client);
-
-impl RedisUrl {
-    /// Reads a `redis://` URL.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with it, for people, without its password.
-    pub fn parse(url: &str) -> Result<Self, String> {
-        let connection = |info: ConnectionInfo| {
-            // Pushes tell of messages and of a lost connection without being asked.
-            let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-            Client::open(info.set_redis_settings(settings))
-        };
-        let client = url.into_connection_info().and_then(connection);
-        client.map(Self).map_err(|error| format!("the Redis URL cannot be used: {error}"))
-    }
-
-    /// Connects there.
-    pub fn client(&self) -> Client {
-        self.0.clone()
-    }
-}
-
-impl fmt::Display for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let info = self.0.get_connection_info();
-        write!(f, "redis://{}/{}", info.addr(), info.redis_settings().db())
-    }
-}
-
-/// How connections are made and kept.
-pub fn config() -> ConnectionManagerConfig {
-    ConnectionManagerConfig::new()
-        .set_response_timeout(Some(ANSWER))
-        .set_connection_timeout(Some(CONNECT))
-        .set_min_delay(RECONNECT_MIN)
-        .set_max_delay(RECONNECT_MAX)
-        .set_number_of_retries(ATTEMPTS)
-}
-
-/// The shared connection.
 pub struct Link {
-    client: Client,
-    /// Held for a look, never across an await.
-    current: Mutex<Current>,
+    servers: Arc<Servers>,
+    /// Only if changes are to be on a replica as well.
+    replication: Option<Arc<Replication>>,
 }
 
-struct Current {
-    closed: bool,
-    connection: Option<ConnectionManager>,
-    made: u64,
-    /// When it was first asked after its last answer. Whoever asked may have left since.
-    silent_since: Option<Instant>,
+/// What a server's error means to who asked.
+enum Verdict {
+    /// It is at another server, for good or for this once.
+    Elsewhere { ask: bool },
+    /// Nothing was done.
+    NotDone,
+    /// It may have been done.
+    Unknown,
 }
 
 impl Link {
     /// A link that connects when it is first used.
-    pub fn new(client: Client) -> Self {
-        let current = Current { closed: false, connection: None, made: 0, silent_since: None };
-        Self { client, current: Mutex::new(current) }
-    }
-
-    /// Runs commands on the connection.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`]: what was asked may or may not have been done.
-    pub async fn run<T, F>(
-        &self,
-        commands: impl FnOnce(ConnectionManager) -> F,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = RedisResult<T>>,
-    {
-        let (connection, made) = self.connection()?;
-        let result = commands(connection).await;
-        self.note(made, result.as_ref().err());
-        result.map_err(unavailable)
+    /// Those of certificates that cannot be used.
+    pub fn new(url: &RedisUrl) -> RedisResult<Self> {
+        let servers = Arc::new(Servers::new(url.clone(), None)?);
+        let replication = url.is_replicated().then(|| Arc::new(Replication::new(url.clone())));
+        Ok(Self { servers, replication })
     }
 
-    /// Runs commands that may be run twice, for as long as it takes a connection to be replaced.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Unavailable`].
-    pub async fn read<T, F>(
-        &self,
-        commands: impl Fn(ConnectionManager) -> F,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = RedisResult<T>>,
-    {
-        let begun = Instant::now();
-        let mut pause = READ_PAUSE;
-        loop {
-            let (connection, made) = self.connection()?;
-            let result = commands(connection).await;
-            self.note(made, result.as_ref().err());
-            let passes = result.as_ref().is_err_and(passes);
-            if !passes || begun.elapsed() + pause > READ_MAX {
-                return result.map_err(unavailable);
-            }
-            sleep(jittered(pause)).await;
-            pause *= 2;
-        }
+    /// The servers.
+    pub fn servers(&self) -> &Servers {
+        &self.servers
     }
 
-    fn current(&self) -> MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Lets go of the connection for good.
+    /// Lets go of all connections for good.
     pub fn close(&self) {
-        let mut current = self.current();
-        current.closed = true;
-        current.connection = None;
+        self.servers.close();
+        if let Some(replication) = &self.replication {
+            replication.close();
+        }
     }
 
-    fn connection(&self) -> Result<(ConnectionManager, u64), StoreError> {
-        let mut current = self.current();
-        if current.closed {
-            return Err(StoreError::Unavailable("it is closed".into()));
-        }
-        if current.silent_since.is_some_and(|since| since.elapsed() > SILENCE) {
-            (current.connection, current.silent_since) = (None, None);
-        }
-        current.silent_since.get_or_insert_with(Instant::now);
-        let connection = match &current.connection {
-            Some(connection) => connection.clone(),
-            None => {
-                let client = self.client.clone();
-                let connection = ConnectionManager::new_lazy_with_config(client, config())
-                    .map_err(unavailable)?;
-                current.connection = Some(connection.clone());
-                current.made += 1;
-                connection
+    /// Asks what changes nothing, or may be done twice, of the server that has `key`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotDone`].
+    pub async fn ask<T: FromRedisValue>(&self, key: &str, command: &Cmd) -> Result<T, StoreError> {
+        let asked = |mut connection| async move { command.query_async(&mut connection).await };
+        self.at(key, false, asked).await.map_err(repeatable)
+    }
+
+    /// Runs what changes something under `key`, once; where changes are to be on a replica as well, it then is.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotDone`]; [`StoreError::Unavailable`]: it may or may not have been done.
+    pub async fn change<T, F>(
+        &self,
+        key: &str,
+        commands: impl Fn(Connection) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        self.at(key, true, commands).await
+    }
+
+    /// As [`Self::ask`]; and what is there was on a replica before it is answered, where changes are to be.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotDone`].
+    pub async fn ask_lasting<T: FromRedisValue>(
+        &self,
+        key: &str,
+        command: &Cmd,
+    ) -> Result<T, StoreError> {
+        let asked = |mut connection| async move { command.query_async(&mut connection).await };
+        self.at(key, true, asked).await.map_err(repeatable)
+    }
+
+    async fn at<T, F>(
+        &self,
+        key: &str,
+        lasting: bool,
+        commands: impl Fn(Connection) -> F,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = RedisResult<T>>,
+    {
+        let replication = self.replication.as_ref().filter(|_| lasting);
+        let mut asked_for: Option<Arc<Node>> = None;
+        for _ in 0..REDIRECTIONS_MAX {
+            let asking = asked_for.is_some();
+            let node = match asked_for.take() {
+                Some(node) => node,
+                None => self.servers.of(key).await.map_err(not_done)?,
+            };
+            let connection = self.connection(&node).await?.asking(asking);
+            let made = connection.made();
+            let ticket = match replication {
+                Some(replication) => Some(replication.begin(&node, &connection).await?),
+                None => None,
+            };
+            let result = commands(connection).await;
+            node.note(made, result.as_ref().err());
+            let error = match (result, replication, ticket) {
+                (Ok(answer), Some(replication), Some(ticket)) => {
+                    replication.wait(ticket, key, &self.servers).await?;
+                    return Ok(answer);
+                }
+                (Ok(answer), _, _) => return Ok(answer),
+                (Err(error), _, _) => error,
+            };
+            match self.verdict(&error) {
+                Verdict::Elsewhere { ask } => {
+                    let there = self.redirected(&node, &error)?;
+                    match ask {
+                        true => asked_for = Some(there),
+                        false => self.servers.moved(key, there.address()).map_err(not_done)?,
+                    }
+                }
+                Verdict::NotDone => return Err(not_done(error)),
+                Verdict::Unknown => return Err(unknown(error)),
             }
-        };
-        Ok((connection, current.made))
+        }
+        Err(StoreError::NotDone("the key is sent from one server to another".into()))
     }
 
-    /// Notes that it answers, unless it kept silent; and lets go of a connection that will not get well by itself.
-    fn note(&self, made: u64, error: Option<&RedisError>) {
-        let mut current = self.current();
-        if current.made != made || error.is_some_and(RedisError::is_timeout) {
-            return;
+    /// Asks many things, each of which may be done twice, of the servers that have their keys; answers in the same order.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotDone`].
+    pub async fn ask_all(&self, commands: Vec<Keyed>) -> Result<Vec<Value>, StoreError> {
+        let mut by_node: HashMap<Address, Batch> = HashMap::new();
+        for (index, (key, command)) in commands.iter().enumerate() {
+            let node = self.servers.of(key).await.map_err(not_done)?;
+            let address = node.address().clone();
+            let batch = by_node.entry(address).or_insert_with(|| Batch::new(node));
+            batch.indexes.push(index);
+            batch.pipeline.add_command(command.clone());
         }
-        current.silent_since = None;
-        if error.is_some_and(is_for_good) {
-            current.connection = None;
+        let mut asking = JoinSet::new();
+        for batch in by_node.into_values() {
+            let link = self.clone();
+            asking.spawn(async move { link.ask_batch(batch).await });
         }
+        let mut answers = vec![Value::Nil; commands.len()];
+        for batch in asking.join_all().await {
+            for (index, answer) in batch? {
+                let (key, command) = &commands[index];
+                answers[index] = match answer.extract_error() {
+                    Ok(answer) => answer,
+                    Err(error) => match self.verdict(&error) {
+                        // Its key has moved: it is followed there alone.
+                        Verdict::Elsewhere { .. } => self.ask(key, command).await?,
+                        Verdict::NotDone | Verdict::Unknown => return Err(not_done(error)),
+                    },
+                };
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn ask_batch(&self, batch: Batch) -> Result<Vec<(usize, Value)>, StoreError> {
+        let mut connection = self.connection(&batch.node).await?;
+        let count = batch.indexes.len();
+        let answers = connection.req_packed_commands(&batch.pipeline, 0, count).await;
+        batch.node.note(connection.made(), answers.as_ref().err());
+        let answers = answers.map_err(|error| {
+            self.verdict(&error);
+            not_done(error)
+        })?;
+        Ok(batch.indexes.into_iter().zip(answers).collect())
+    }
+
+    /// Asks one server, wherever any key is, what changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotDone`].
+    pub async fn ask_node<T: FromRedisValue>(
+        &self,
+        node: &Node,
+        command: &Cmd,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.connection(node).await?;
+        let answer = command.query_async(&mut connection).await;
+        node.note(connection.made(), answer.as_ref().err());
+        answer.map_err(|error| {
+            self.verdict(&error);
+            not_done(error)
+        })
+    }
+
+    /// All primaries.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotDone`]: none is known.
+    pub async fn primaries(&self) -> Result<Vec<Arc<Node>>, StoreError> {
+        self.servers.primaries().await.map_err(not_done)
+    }
+
+    async fn connection(&self, node: &Node) -> Result<Connection, StoreError> {
+        node.connection().await.map_err(|error| {
+            self.servers.suspect();
+            not_done(error)
+        })
+    }
+
+    fn redirected(&self, from: &Node, error: &RedisError) -> Result<Arc<Node>, StoreError> {
+        let there = redirection(error, from.address());
+        let there = there.ok_or_else(|| StoreError::NotDone(error.to_string()))?;
+        self.servers.node(&there).map_err(not_done)
+    }
+
+    /// What an error means; also for what is known of the servers.
+    fn verdict(&self, error: &RedisError) -> Verdict {
+        let verdict = verdict(error);
+        if matches!(verdict, Verdict::NotDone | Verdict::Unknown) {
+            self.servers.suspect();
+        }
+        verdict
     }
 }
 
-/// Whether a connection that gave this error gives it for ever: it goes to a server that takes no writes any more, or was
-/// turned away when it was made (no right to enter, no room), which is not tried again by itself.
-fn is_for_good(error: &RedisError) -> bool {
-    let codes = ["READONLY", "NOAUTH", "WRONGPASS", "ERR"];
-    error.code().is_some_and(|code| codes.contains(&code))
-        || error.kind() == ErrorKind::AuthenticationFailed
+/// What is asked of one server.
+struct Batch {
+    node: Arc<Node>,
+    /// Where among all commands these are.
+    indexes: Vec<usize>,
+    pipeline: Pipeline,
 }
 
-/// Whether a moment later all may be well. After a silence as long as an answer may take, nobody waits for more.
-fn passes(error: &RedisError) -> bool {
-    let broken = error.is_io_error() && !error.is_timeout();
-    broken || is_for_good(error) || error.code() == Some("LOADING")
+impl Batch {
+    fn new(node: Arc<Node>) -> Self {
+        Self { node, indexes: Vec::new(), pipeline: Pipeline::new() }
+    }
 }
 
-/// The caller is told that it is away; why is logged where the answer is made.
-fn unavailable(error: RedisError) -> StoreError {
+/// With these a server turns a command away before it has done any of it. Our scripts check first and write last, so that
+/// holds for them as well.
+fn verdict(error: &RedisError) -> Verdict {
+    match error.code() {
+        Some("MOVED") => Verdict::Elsewhere { ask: false },
+        Some("ASK") => Verdict::Elsewhere { ask: true },
+        Some(
+            "TRYAGAIN" | "CLUSTERDOWN" | "READONLY" | "LOADING" | "MASTERDOWN" | "NOREPLICAS"
+            | "MISCONF" | "OOM" | "BUSY" | "NOSCRIPT" | "NOAUTH" | "NOPERM",
+        ) => Verdict::NotDone,
+        _ => Verdict::Unknown,
+    }
+}
+
+/// Why is logged where the answer is made.
+fn not_done(error: RedisError) -> StoreError {
+    StoreError::NotDone(chain(&error))
+}
+
+fn unknown(error: RedisError) -> StoreError {
     StoreError::Unavailable(chain(&error))
+}
+
+/// Of what may be done twice it does not matter whether it was done.
+pub fn repeatable(error: StoreError) -> StoreError {
+    if let StoreError::Unavailable(cause) = error { StoreError::NotDone(cause) } else { error }
 }

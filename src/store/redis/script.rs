@@ -1,8 +1,8 @@
 //! Scripts on one key, by their hash; by their text where Redis does not know them (any more).
 
-use redis::{
-    ErrorKind, FromRedisValue, RedisResult, ServerErrorKind, ToRedisArgs, aio::ConnectionManager,
-};
+use redis::{ErrorKind, FromRedisValue, RedisResult, ServerErrorKind, ToRedisArgs};
+
+use super::node::Connection;
 
 /// A script.
 pub struct Script {
@@ -19,7 +19,7 @@ impl Script {
     /// Runs it, once.
     pub async fn run<T: FromRedisValue>(
         &self,
-        connection: &mut ConnectionManager,
+        connection: &mut Connection,
         key: &str,
         arguments: &(impl ToRedisArgs + Sync),
     ) -> RedisResult<T> {

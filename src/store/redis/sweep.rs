@@ -3,13 +3,13 @@
 
 use std::collections::VecDeque;
 
-use redis::{RedisResult, aio::ConnectionManager};
-
 use super::{
-    index::{Rows, There, games_at},
+    index::{Rows, There, games_at, read_all},
     keys,
+    link::Link,
 };
 use crate::{
+    error::StoreError,
     model::{Lifetimes, Millis},
     store::{Lookup, codec, listing::Cursor},
 };
@@ -24,121 +24,129 @@ const GRACE_MS: u64 = 120_000;
 /// Where a round is.
 #[derive(Debug)]
 pub enum Round {
-    /// Going over all games by the cursor of SCAN; 0 begins.
-    Games(u64),
-    /// Going over all sets; `ended` once SCAN has named them all.
-    Sets { cursor: u64, ended: bool, sets: VecDeque<String>, after: Option<Vec<u8>> },
+    /// Going over all games.
+    Games(Scan),
+    /// Going over all sets.
+    Sets { scan: Scan, sets: VecDeque<String>, after: Option<Vec<u8>> },
+}
+
+/// Where a scan of all primaries is. If they change meanwhile, it may pass some keys over, and the next one finds them.
+#[derive(Debug, Default)]
+pub struct Scan {
+    /// How many primaries it is through with.
+    node: usize,
+    /// The cursor of SCAN at the next one; 0 begins.
+    cursor: u64,
+    ended: bool,
+}
+
+impl Scan {
+    /// The next keys of this pattern; there may be none before the end.
+    async fn next(&mut self, link: &Link, pattern: &str) -> Result<Vec<String>, StoreError> {
+        let mut primaries = link.primaries().await?;
+        primaries.sort_by(|one, other| one.address().cmp(other.address()));
+        let Some(node) = primaries.get(self.node) else {
+            self.ended = true;
+            return Ok(Vec::new());
+        };
+        let mut command = redis::cmd("SCAN");
+        command.arg(self.cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(SLICE);
+        let (next, keys) = link.ask_node(node, &command).await?;
+        self.cursor = next;
+        if next == 0 {
+            self.node += 1;
+            self.ended = self.node == primaries.len();
+        }
+        Ok(keys)
+    }
 }
 
 impl Round {
     /// A round that begins.
     pub fn new() -> Self {
-        Self::Games(0)
-    }
-
-    fn sets() -> Self {
-        Self::Sets { cursor: 0, ended: false, sets: VecDeque::new(), after: None }
+        Self::Games(Scan::default())
     }
 
     /// Does a slice and tells where to go on, with how many rows were removed, and whether the round is over.
     pub async fn slice(
         self,
-        connection: &mut ConnectionManager,
+        link: &Link,
         lifetimes: Lifetimes,
         now: Millis,
-    ) -> RedisResult<(Self, usize, bool)> {
+    ) -> Result<(Self, usize, bool), StoreError> {
         match self {
-            Self::Games(cursor) => {
-                let (next, games) = scan(connection, cursor, "rv:g:*").await?;
-                add_rows(connection, &games, lifetimes, now).await?;
-                Ok((if next == 0 { Self::sets() } else { Self::Games(next) }, 0, false))
+            Self::Games(mut scan) => {
+                let games = scan.next(link, "rv:g:*").await?;
+                add_rows(link, games, lifetimes, now).await?;
+                let sets =
+                    || Self::Sets { scan: Scan::default(), sets: VecDeque::new(), after: None };
+                Ok((if scan.ended { sets() } else { Self::Games(scan) }, 0, false))
             }
-            Self::Sets { mut cursor, mut ended, mut sets, mut after } => {
+            Self::Sets { mut scan, mut sets, mut after } => {
                 let (mut looked_at, mut removed) = (0, 0);
                 while looked_at < SLICE {
                     let Some(set) = sets.front() else {
-                        if ended {
+                        if scan.ended {
                             return Ok((Self::new(), removed, true));
                         }
-                        let (next, more) = scan(connection, cursor, "rv:[spt]:*").await?;
-                        (cursor, ended) = (next, next == 0);
-                        sets.extend(more);
+                        sets.extend(scan.next(link, "rv:[spt]:*").await?);
                         looked_at += SLICE / 2;
                         continue;
                     };
-                    let rows = rows_after(connection, set, after.as_deref()).await?;
-                    removed += remove_stale(connection, set, &rows, lifetimes, now).await?;
+                    let rows = rows_after(link, set, after.as_deref()).await?;
+                    removed += remove_stale(link, set, &rows, lifetimes, now).await?;
                     looked_at += SET + rows.len();
                     after = if rows.len() == SLICE { rows.into_iter().next_back() } else { None };
                     if after.is_none() {
                         sets.pop_front();
                     }
                 }
-                Ok((Self::Sets { cursor, ended, sets, after }, removed, false))
+                Ok((Self::Sets { scan, sets, after }, removed, false))
             }
         }
     }
 }
 
-async fn scan(
-    connection: &mut ConnectionManager,
-    cursor: u64,
-    pattern: &str,
-) -> RedisResult<(u64, Vec<String>)> {
-    let mut command = redis::cmd("SCAN");
-    command.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(SLICE);
-    command.query_async(connection).await
-}
-
 async fn add_rows(
-    connection: &mut ConnectionManager,
-    games: &[String],
+    link: &Link,
+    games: Vec<String>,
     lifetimes: Lifetimes,
     now: Millis,
-) -> RedisResult<()> {
-    // SCAN may find nothing in a slice; an empty pipeline is an error.
-    if games.is_empty() {
-        return Ok(());
-    }
-    let mut pipeline = redis::pipe();
-    for key in games {
-        pipeline.get(key);
-    }
-    let entries: Vec<Option<Vec<u8>>> = pipeline.query_async(connection).await?;
-    let mut pipeline = redis::pipe();
+) -> Result<(), StoreError> {
+    let get = |key: String| (key.clone(), redis::Cmd::get(key));
+    let entries: Vec<Option<Vec<u8>>> =
+        read_all(link.ask_all(games.into_iter().map(get).collect()).await?)?;
+    let mut rows = Vec::new();
     for entry in entries.into_iter().flatten() {
         if let Ok(Lookup::Found(stored)) = codec::read_entry(&entry)
             && stored.game.expire_time > now
         {
-            Rows::of(&stored.game, lifetimes).add(&mut pipeline);
+            rows.extend(Rows::of(&stored.game, lifetimes).add());
         }
     }
-    if pipeline.is_empty() {
-        return Ok(());
-    }
-    pipeline.exec_async(connection).await
+    link.ask_all(rows).await.map(drop)
 }
 
 async fn rows_after(
-    connection: &mut ConnectionManager,
+    link: &Link,
     set: &str,
     after: Option<&[u8]>,
-) -> RedisResult<Vec<Vec<u8>>> {
+) -> Result<Vec<Vec<u8>>, StoreError> {
     let start = after.map_or(b"-".to_vec(), |after| [b"(", after].concat());
     let mut command = redis::cmd("ZRANGEBYLEX");
     command.arg(set).arg(start).arg("+").arg("LIMIT").arg(0).arg(SLICE);
-    command.query_async(connection).await
+    link.ask(set, &command).await
 }
 
 /// Removes those rows of a set that should not be there, and tells how many went.
 async fn remove_stale(
-    connection: &mut ConnectionManager,
+    link: &Link,
     set: &str,
     rows: &[Vec<u8>],
     lifetimes: Lifetimes,
     now: Millis,
-) -> RedisResult<usize> {
-    let games = games_at(connection, rows, "a sweep").await?;
+) -> Result<usize, StoreError> {
+    let games = games_at(link, rows, "a sweep").await?;
     let recent = |time: Millis| time.0.abs_diff(now.0) <= GRACE_MS;
     let stale: Vec<_> = rows
         .iter()
@@ -153,23 +161,20 @@ async fn remove_stale(
         })
         .collect();
     if !stale.is_empty() {
-        redis::cmd("ZREM").arg(set).arg(&stale).exec_async(connection).await?;
+        link.ask::<usize>(set, redis::cmd("ZREM").arg(set).arg(&stale)).await?;
     }
     Ok(stale.len())
 }
 
 /// Takes or keeps the right to sweep for `millis`; one replica at a time is enough.
-pub async fn may_sweep(
-    connection: &mut ConnectionManager,
-    me: &str,
-    millis: u64,
-) -> RedisResult<bool> {
+pub async fn may_sweep(link: &Link, me: &str, millis: u64) -> Result<bool, StoreError> {
     let mut command = redis::cmd("SET");
     command.arg(keys::SWEEPER).arg(me).arg("NX").arg("GET").arg("PX").arg(millis);
-    let holder: Option<String> = command.query_async(connection).await?;
+    let holder: Option<String> = link.ask(keys::SWEEPER, &command).await?;
     let Some(holder) = holder else { return Ok(true) };
     if holder == me {
-        redis::cmd("PEXPIRE").arg(keys::SWEEPER).arg(millis).exec_async(connection).await?;
+        let prolong = redis::Cmd::pexpire(keys::SWEEPER, millis as i64);
+        link.ask::<()>(keys::SWEEPER, &prolong).await?;
     }
     Ok(holder == me)
 }

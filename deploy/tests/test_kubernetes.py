@@ -46,7 +46,7 @@ def test_it_keeps_its_promise(promise, name):
 def test_the_store_is_reached_where_it_is():
     """Each shape lets its pods talk to pods that bear its store's name."""
     for name in ["redis", "redis-cluster"]:
-        *_, rule = Shape(name).one("NetworkPolicy")["spec"]["egress"]
+        [_, rule] = Shape(name).one("NetworkPolicy")["spec"]["egress"]
         [peer] = rule["to"]
         assert peer["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": name}
 

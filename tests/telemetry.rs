@@ -240,7 +240,7 @@ async fn one_trace_goes_from_the_callers_span_to_the_delivered_event() {
     assert_eq!(both("reversi.watch.catch_ups", "reversi_watch_catch_ups_total", &[]), 0.0);
 }
 
-/// What a hint carries is believed only of the revision that it names, and anything else is a hint like any other.
+/// What a hint carries is believed only of the version that it names, and anything else is a hint like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hints_of_other_releases_and_nonsense_cost_no_event() {
     let Replicas { a, b, collector, redis, _folder } = Replicas::start().await;
@@ -249,8 +249,8 @@ async fn hints_of_other_releases_and_nonsense_cost_no_event() {
     let mut watch = Watch::of(&mut at_b, &table.id).await;
     watch.snapshot().await;
     let channel = listened_to(&redis).await;
-    // An older release's, nonsense, a newer form's, and one of a revision that is not next.
-    let wrong = r"\0010123456789abcdef01234567\0\0\0\0\0\0\0\9";
+    // An older release's, nonsense, a newer form's, and one of another history's next version.
+    let wrong = r"\0010123456789abcdef01234567\0\0\0\0\0\0\0\0021234567.";
     for said in ["", "nonsense", r"\2nonsense", wrong] {
         let script = format!("return redis.call('SPUBLISH', KEYS[1], '{said}')");
         assert_eq!(redis.ask(&["EVAL", &script, "1", &channel]), "1", "one replica heard it");
@@ -291,4 +291,28 @@ async fn what_a_caller_does_not_record_is_not_recorded_and_still_passed_on() {
     assert_eq!(flags, "01");
     let read = only(collector.wait_for(1, "reversi.v1.GameService/GetGame").await);
     assert_eq!(read.parent, "");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_caller_has_gone_is_told_of_as_cancelled() {
+    let Replicas { a, b: _b, collector, redis, _folder } = Replicas::start().await;
+    let admin = a.admin().await;
+    let mut client = a.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    assert_eq!(redis.ask(&["CLIENT", "PAUSE", "1500"]), "OK");
+    let request = v1::GetGameRequest { game_id: table.id.clone() };
+    let call = tokio::spawn(async move { client.get_game(request).await.map(drop) });
+    until("the call waits for Redis", async || {
+        scrape(admin).await.sum("reversi_calls_in_flight", &[]) == 1.0
+    })
+    .await;
+    call.abort();
+    let name = "reversi.v1.GameService/GetGame";
+    let span = only(collector.wait_for(1, name).await);
+    assert_eq!(span.attributes["rpc.response.status_code"], "CANCELLED");
+    assert_eq!(span.status, 0, "which is nobody's fault");
+    let labels = [name, "rpc_response_status_code=\"CANCELLED\""];
+    let samples = scrape(admin).await;
+    assert_eq!(samples.sum("rpc_server_call_duration_seconds_count", &labels), 1.0);
+    assert_eq!(samples.sum("reversi_calls_in_flight", &[]), 0.0);
 }

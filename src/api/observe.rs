@@ -3,7 +3,7 @@
 use std::{future::Future, time::Instant};
 
 use axum::{extract::Request, response::Response};
-use http::Uri;
+use http::{HeaderMap, Uri};
 use tonic::{Code, Status};
 
 use super::status::Reason;
@@ -36,6 +36,20 @@ pub struct Call<'a> {
     method: Option<&'static str>,
     span: CallSpan,
     begun: Instant,
+    answered: bool,
+}
+
+/// What became of a call whose caller did not wait for the answer.
+const CANCELLED: &str = "CANCELLED";
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.answered {
+            let method = self.method.unwrap_or(OTHER);
+            self.telemetry.metrics.call(method, CANCELLED, self.begun.elapsed());
+            self.span.end(CANCELLED, None, &mut HeaderMap::new());
+        }
+    }
 }
 
 impl<'a> Call<'a> {
@@ -48,26 +62,27 @@ impl<'a> Call<'a> {
         }
         let method = METHODS.into_iter().find(|method| path.strip_prefix('/') == Some(method));
         let span = telemetry.spans.call(method, path, request.headers());
-        Some(Self { telemetry, uri, method, span, begun: Instant::now() })
+        Some(Self { telemetry, uri, method, span, begun: Instant::now(), answered: false })
     }
 
     /// Answers it with what `call` gives.
-    pub async fn answer(self, call: impl Future<Output = Response>) -> Response {
-        let Self { telemetry, uri, method, span, begun } = self;
+    pub async fn answer(mut self, call: impl Future<Output = Response>) -> Response {
         let told = async {
             let response = call.await;
-            let took = begun.elapsed();
+            let took = self.begun.elapsed();
             let (code, reason) = outcome(&response);
-            telemetry.metrics.call(method.unwrap_or(OTHER), code, took);
+            self.telemetry.metrics.call(self.method.unwrap_or(OTHER), code, took);
             if let Some(reason) = reason {
-                telemetry.metrics.refusal(reason);
+                self.telemetry.metrics.refusal(reason);
             }
             // What is our fault was logged, with its cause, where the status was made.
-            tracing::debug!(path = uri.path(), code, reason, millis = took.as_millis(), "answered");
+            let (path, millis) = (self.uri.path(), took.as_millis());
+            tracing::debug!(path, code, reason, millis, "answered");
             (response, code, reason)
         };
-        let (mut response, code, reason) = span.within(told).await;
-        span.end(code, reason, response.headers_mut());
+        let (mut response, code, reason) = self.span.within(told).await;
+        self.span.end(code, reason, response.headers_mut());
+        self.answered = true;
         response
     }
 }

@@ -30,7 +30,7 @@ use crate::{
 /// How far ahead of ours a store's clock may be: a game that goes so long before its time has expired.
 const CLOCK_SKEW: Duration = Duration::from_secs(2);
 
-/// Causes of revisions that were not read yet. When there are more, the oldest is forgotten.
+/// Causes of versions that were not read yet. When there are more, the oldest is forgotten.
 const CAUSES_MAX: usize = 16;
 
 /// When the store is read again after it failed.
@@ -185,7 +185,7 @@ pub struct Topic {
     called: AtomicU64,
     /// Whether a hint came since the last reading began.
     hinted: AtomicBool,
-    /// What hints said of revisions that were not read yet; held for a look.
+    /// What hints said of versions that were not read yet; held for a look.
     causes: Mutex<VecDeque<Cause>>,
     metrics: Arc<Metrics>,
     _present: Present,
@@ -237,15 +237,15 @@ impl Topic {
 
     /// Puts causes to the frames that a reading added, and forgets those of what was read.
     fn attribute(&self, frames: &mut [Frame]) {
-        let Some(last) = frames.last().map(|frame| frame.version.revision) else { return };
+        let Some(last) = frames.last().map(|frame| frame.version) else { return };
         let mut causes = self.causes.lock().unwrap_or_else(PoisonError::into_inner);
         for cause in causes.iter() {
-            let frame = frames.iter_mut().find(|frame| frame.version.revision == cause.revision);
+            let frame = frames.iter_mut().find(|frame| frame.version == cause.version);
             if let Some(frame) = frame {
                 frame.caused.get_or_insert_with(|| Caused::by(cause.origin));
             }
         }
-        causes.retain(|cause| cause.revision > last);
+        causes.retain(|cause| cause.version.revision > last.revision);
     }
 
     /// Counts a reading that brought news which watchers should have had from a hint, or one by one.
@@ -292,9 +292,11 @@ impl Topic {
             if let Err(StoreError::NewerForm(form)) = read {
                 tip.closed = Some(Closed::NewerForm(form));
             }
-            if let Some(news) = tip.frames.get_mut(known..).filter(|_| !first) {
-                self.count(news.len(), hinted, called);
+            if let Some(news) = tip.frames.get_mut(known..) {
                 self.attribute(news);
+                if !first {
+                    self.count(news.len(), hinted, called);
+                }
             }
             result = match (read, tip.closed) {
                 (Err(error), _) => {

@@ -94,7 +94,7 @@ impl Service {
                         self.telemetry.metrics.game(&plan.game);
                     }
                     self.cache.put(after);
-                    self.hub.hint(id, Cause::current(plan.event.version.revision));
+                    self.hub.hint(id, Cause::current(plan.event.version));
                     return Ok(changed(command, &fresh, plan.game, plan.event));
                 }
                 Ok(Commit::Conflict(there)) => {

@@ -199,7 +199,7 @@ impl Store for RedisStore {
             codec::head_bytes(&after.game),
             codec::last_record_bytes(&after),
             expiry(after.game.kept_until()),
-            Cause::current(after.game.version().revision).map(Cause::to_bytes).unwrap_or_default(),
+            Cause::current(after.game.version()).map(Cause::to_bytes).unwrap_or_default(),
         );
         let invoke =
             |mut connection| async move { COMMIT.run(&mut connection, key, arguments).await };

@@ -11,6 +11,7 @@ use opentelemetry::{
     trace::{SpanContext, SpanId, TraceContextExt as _, TraceFlags, TraceId, TraceState},
 };
 use opentelemetry_sdk::propagation::TraceContextPropagator;
+use reversi_rules::Version;
 
 /// The header of a context.
 pub const TRACEPARENT: &str = "traceparent";
@@ -88,28 +89,29 @@ impl Origin {
     }
 }
 
-/// Which span caused which revision of a game: what a hint carries.
+/// Which span caused which version of a game: what a hint carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
-    /// The revision that the change resulted in.
-    pub revision: u64,
+    /// What the change resulted in.
+    pub version: Version,
     /// The change's span.
     pub origin: Origin,
 }
 
 impl Cause {
-    /// The span that is current here, as the cause of `revision`; none if it is not recorded.
-    pub fn current(revision: u64) -> Option<Self> {
-        Origin::current().map(|origin| Self { revision, origin })
+    /// The span that is current here, as the cause of `version`; none if it is not recorded.
+    pub fn current(version: Version) -> Option<Self> {
+        Origin::current().map(|origin| Self { version, origin })
     }
 
-    /// For other replicas: a byte for the form, trace, span, revision.
+    /// For other replicas: a byte for the form, trace, span, revision, digest.
     pub fn to_bytes(self) -> Vec<u8> {
-        let Self { revision, origin: Origin { trace, span } } = self;
+        let Self { version: Version { revision, digest }, origin: Origin { trace, span } } = self;
         let mut bytes = vec![FORM];
         bytes.extend(trace.to_bytes());
         bytes.extend(span.to_bytes());
         bytes.extend(revision.to_be_bytes());
+        bytes.extend(digest.to_be_bytes());
         bytes
     }
 
@@ -118,10 +120,12 @@ impl Cause {
         let (&form, rest) = bytes.split_first()?;
         let (trace, rest) = rest.split_first_chunk()?;
         let (span, rest) = rest.split_first_chunk()?;
-        let revision = u64::from_be_bytes(rest.try_into().ok()?);
+        let (revision, digest) = rest.split_first_chunk()?;
+        let revision = u64::from_be_bytes(*revision);
+        let version = Version { revision, digest: u64::from_be_bytes(digest.try_into().ok()?) };
         let (trace, span) = (TraceId::from_bytes(*trace), SpanId::from_bytes(*span));
         let known = form == FORM && trace != TraceId::INVALID && span != SpanId::INVALID;
-        known.then_some(Self { revision, origin: Origin { trace, span } })
+        known.then_some(Self { version, origin: Origin { trace, span } })
     }
 }
 
@@ -135,19 +139,19 @@ mod tests {
     fn cause() -> Cause {
         let trace = TraceId::from_bytes(std::array::from_fn(|at| at as u8 + 1));
         let origin = Origin { trace, span: SpanId::from_bytes([7; 8]) };
-        Cause { revision: 61, origin }
+        Cause { version: Version { revision: 61, digest: u64::MAX - 1 }, origin }
     }
 
     #[test]
-    fn a_cause_crosses_as_33_bytes_and_anything_else_is_none() {
+    fn a_cause_crosses_as_41_bytes_and_anything_else_is_none() {
         let bytes = cause().to_bytes();
-        assert_eq!(bytes.len(), 33);
+        assert_eq!(bytes.len(), 41);
         assert_eq!(Cause::from_bytes(&bytes), Some(cause()));
-        for length in 0..33 {
+        for length in 0..41 {
             assert_eq!(Cause::from_bytes(&bytes[..length]), None);
         }
         assert_eq!(Cause::from_bytes(&[&bytes[..], &[0]].concat()), None, "a longer form");
-        assert_eq!(Cause::from_bytes(&[0; 33]), None, "no ids");
+        assert_eq!(Cause::from_bytes(&[0; 41]), None, "no ids");
         let newer = [&[2], &bytes[1..]].concat();
         assert_eq!(Cause::from_bytes(&newer), None, "a newer form");
     }

@@ -136,8 +136,8 @@ impl CallSpan {
     }
 
     /// Ends it with the answer's code and, of an error, its reason; the answer's headers get its context.
-    pub fn end(self, code: &'static str, reason: Option<&'static str>, headers: &mut HeaderMap) {
-        let Some(context) = self.0 else { return };
+    pub fn end(&self, code: &'static str, reason: Option<&'static str>, headers: &mut HeaderMap) {
+        let Some(context) = &self.0 else { return };
         let span = context.span();
         if span.is_recording() {
             span.set_attribute(KeyValue::new(RPC_RESPONSE_STATUS_CODE, code));

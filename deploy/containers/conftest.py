@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import generate
+from composed import Project, program
 from engine import HOME, REPOSITORY, Engine, EngineError
 
 generate.generate()
@@ -56,6 +57,18 @@ def image(engine, context, build_flags) -> str:
         engine.import_folder(HOME / "rootfs", base, home)
     engine.build(context, *build_flags, "--tag", IMAGE)
     return IMAGE
+
+
+@pytest.fixture(scope="session")
+def redis_image(engine, image) -> None:
+    """Of this machine's programs, under the name that the file has for it."""
+    images = Project(engine).images
+    assert images["reversid-a"] == images["reversid-b"] == image
+    names = "redis-server redis-cli sh getent awk grep tr sleep"
+    # Whoever is in the network may ask it, as in the image of that name.
+    entry = """ENTRYPOINT ["sh", "-c", "exec \\"$0\\" \\"$@\\" --protected-mode no"]"""
+    programs = [program(name) for name in names.split()]
+    engine.import_programs(images["redis"], programs, "redis", "/data", entry)
 
 
 @pytest.fixture

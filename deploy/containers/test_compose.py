@@ -1,61 +1,26 @@
 """deploy/compose.yaml as it is: replicas over Redis are one service, and Prometheus sees both."""
 
 import json
-import shutil
 import urllib.parse
 import urllib.request
-from pathlib import Path
 
 import pytest
 
+from composed import UP, A, B, Project, program
 from engine import REPOSITORY, wait_until
 from reversi.v1.rules_pb2 import BOARD_6X6, Rules
 from reversi_client import connect
 from spectator import Spectator
 from table import Table
 
-COMPOSE = REPOSITORY / ".tools" / "venv" / "bin" / "docker-compose"
 PROMETHEUS = REPOSITORY / ".tools" / "prometheus" / "usr" / "bin"
-A, B = "127.0.0.1:7420", "127.0.0.1:7430"
-UP = ["up", "--detach", "--no-build", "--pull=never"]
-COMMAND_SECONDS = 120
-
-
-def program(name: str, *places: Path) -> Path:
-    """A program of this machine."""
-    found = next((place / name for place in places if (place / name).exists()), shutil.which(name))
-    return Path(found or pytest.skip(f"{name} is not here"))
-
-
-class Project:
-    """The services of the file that can be had here."""
-
-    def __init__(self, engine):
-        self._engine = engine
-        self._compose = program("docker-compose", COMPOSE.parent)
-
-    def __call__(self, *arguments) -> str:
-        file = REPOSITORY / "deploy" / "compose.yaml"
-        return self._engine.run(self._compose, "--file", file, *arguments, seconds=COMMAND_SECONDS)
-
-    @property
-    def images(self) -> dict[str, str]:
-        """The image of each service."""
-        services = json.loads(self("config", "--format=json"))["services"]
-        return {name: service["image"] for name, service in services.items()}
 
 
 @pytest.fixture(scope="module")
-def project(engine, image):
+def project(engine, redis_image):
     """All that the file says of replicas, Redis and Prometheus, running."""
     project = Project(engine)
     images = project.images
-    assert images["reversid-a"] == images["reversid-b"] == image
-    # Of this machine's programs, under the names that the file has for them.
-    redis = [program(name) for name in ("redis-server", "redis-cli", "sh")]
-    # Whoever is in the network may ask it, as in the image of that name.
-    entry = """ENTRYPOINT ["sh", "-c", "exec \\"$0\\" \\"$@\\" --protected-mode no"]"""
-    engine.import_programs(images["redis"], redis, "redis", "/data", entry)
     prometheus = [program(name, PROMETHEUS) for name in ("prometheus", "promtool")]
     entry = 'ENTRYPOINT ["/bin/prometheus"]'
     engine.import_programs(images["prometheus"], prometheus, "nobody", "/prometheus", entry)

@@ -113,7 +113,8 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_OTLP_ENDPOINT", value_name = "URL")]
     otlp_endpoint: Option<String>,
 
-    /// Where to serve metrics over HTTP, at /metrics in the Prometheus text format: ADDRESS:PORT. Not served without it.
+    /// Where to serve operators over HTTP: metrics at /metrics in the Prometheus text format, a backup of a file at /backup.
+    /// ADDRESS:PORT. Not served without it.
     #[arg(long, env = "REVERSID_ADMIN_LISTEN", value_name = "ADDR")]
     admin_listen: Option<String>,
 }

@@ -1,9 +1,9 @@
-//! The admin port: metrics in the Prometheus text format, over HTTP/1, for operators alone. Its bounds are its own, so that
-//! whoever is on it takes nothing from players.
+//! The admin port: metrics in the Prometheus text format, and backups, over HTTP/1, for operators alone. Its bounds are its own,
+//! so that whoever is on it takes nothing from players.
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{Router, http::StatusCode, response::IntoResponse, routing::get};
+use axum::{Extension, Router, http::StatusCode, response::IntoResponse, routing::get};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::conn::auto::Builder,
@@ -11,22 +11,53 @@ use hyper_util::{
 };
 use tokio::{
     net::TcpListener,
-    sync::Semaphore,
-    time::{sleep, timeout},
+    sync::{Semaphore, watch},
+    time::{Instant, sleep, sleep_until},
 };
 
-use super::serve::ACCEPT_RETRY;
-use crate::telemetry::Scrape;
+use super::{backup, serve::ACCEPT_RETRY};
+use crate::{store::Store, telemetry::Scrape};
 
 /// Connections at once; more wait to be accepted.
 const ADMIN_CONNECTIONS_MAX: usize = 16;
 
-/// How long a connection may last, which is for one request.
+/// How long a connection may last, which is for one request, unless that takes longer by its nature.
 const ADMIN_CONNECTION: Duration = Duration::from_secs(10);
 
+/// Until when a connection may last. Cheap to clone.
+#[derive(Clone)]
+pub struct Lease(Arc<watch::Sender<Instant>>);
+
+impl Lease {
+    fn new(time: Duration) -> Self {
+        Self(Arc::new(watch::Sender::new(Instant::now() + time)))
+    }
+
+    /// From now on it lasts so long.
+    pub fn renew(&self, time: Duration) {
+        self.0.send_replace(Instant::now() + time);
+    }
+
+    async fn ended(&self) {
+        let mut until = self.0.subscribe();
+        loop {
+            let end = *until.borrow_and_update();
+            tokio::select! {
+                () = sleep_until(end) => return,
+                _ = until.changed() => {}
+            }
+        }
+    }
+}
+
 /// What is served.
-pub fn router(scrape: Scrape) -> Router {
-    Router::new().route("/metrics", get(async move || metrics(&scrape)))
+pub fn router(scrape: Scrape, store: Arc<dyn Store>) -> Router {
+    let download = async move |Extension(lease): Extension<Lease>| {
+        backup::download(store.as_ref(), lease).await
+    };
+    Router::new()
+        .route("/metrics", get(async move || metrics(&scrape)))
+        .route("/backup", get(download))
 }
 
 fn metrics(scrape: &Scrape) -> impl IntoResponse + use<> {
@@ -49,12 +80,19 @@ pub async fn serve(listener: TcpListener, router: Router) {
             sleep(ACCEPT_RETRY).await;
             continue;
         };
-        let (builder, service) = (builder.clone(), TowerToHyperService::new(router.clone()));
+        let lease = Lease::new(ADMIN_CONNECTION);
+        let router = router.clone().layer(Extension(lease.clone()));
+        let (builder, service) = (builder.clone(), TowerToHyperService::new(router));
         tokio::spawn(async move {
             let _place = place;
             let connection = builder.serve_connection(TokioIo::new(stream), service);
-            if let Ok(Err(error)) = timeout(ADMIN_CONNECTION, connection).await {
-                tracing::debug!(error, "an admin connection failed");
+            tokio::select! {
+                ended = connection => {
+                    if let Err(error) = ended {
+                        tracing::debug!(error, "an admin connection failed");
+                    }
+                }
+                () = lease.ended() => {}
             }
         });
     }

@@ -3,6 +3,7 @@
 
 mod admin;
 mod background;
+mod backup;
 pub mod health;
 mod serve;
 
@@ -124,7 +125,7 @@ impl App {
         // Serves until the end, so that the drain can be seen.
         let mut observers = JoinSet::new();
         if let Some((listener, _)) = admin {
-            observers.spawn(admin::serve(listener, admin::router(export.scrape())));
+            observers.spawn(admin::serve(listener, admin::router(export.scrape(), store.clone())));
         }
         let mut background = JoinSet::new();
         background.spawn(sweep(store.clone(), settings.sweep_interval, metrics));

@@ -1,8 +1,14 @@
 //! A copy of a whole store as of one moment, made while it is in use.
 
-use std::fs::File;
+use std::{fs::File, io};
 
+use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio_stream::{Stream, StreamExt as _};
+use tokio_util::io::ReaderStream;
+
+/// How much is read at once.
+const PIECE: usize = 64 << 10;
 
 /// A complete copy, in a file that has no name and is gone when this is dropped, or the process ends.
 #[derive(Debug)]
@@ -13,6 +19,18 @@ pub struct Backup {
     pub bytes: u64,
     /// There is one at a time, so that they cannot fill the disk.
     pub(super) _place: OwnedSemaphorePermit,
+}
+
+impl Backup {
+    /// All of it, piece by piece, each read when it is asked for.
+    pub fn into_pieces(self) -> impl Stream<Item = io::Result<Bytes>> + Send {
+        let Self { file, bytes: _, _place: place } = self;
+        let pieces = ReaderStream::with_capacity(tokio::fs::File::from_std(file), PIECE);
+        pieces.map(move |piece| {
+            let _kept_until_all_is_read = &place;
+            piece
+        })
+    }
 }
 
 /// Why there is no copy. The store is as it was.

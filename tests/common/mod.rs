@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod collector;
+pub mod folds;
 pub mod junk;
 pub mod lines;
 pub mod metrics;

@@ -101,7 +101,7 @@ impl Export {
         Scrape(self.registry.clone())
     }
 
-    /// Sends what is left, for so long as [`FLUSH_MAX`], and nothing after it.
+    /// Sends what is left, for so long as `FLUSH_MAX`, and nothing after it.
     pub async fn flush(self) {
         let Self { traces, metrics, registry: _ } = self;
         // Apart from the workers, which do the sending that is waited for here; and apart from each other.

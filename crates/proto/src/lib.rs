@@ -1,11 +1,12 @@
 //! The `reversi.v1` contract in Rust: messages and client as generated, the server trait, the descriptor set for
-//! reflection, and conversions to and from the rules types.
+//! reflection, conversions to and from the rules types, and a replay of records.
 //!
 //! The specification is the comments in `proto/`; they are repeated on the generated items here.
 
 mod codec;
 pub mod convert;
 mod frame;
+pub mod replay;
 pub mod to_wire;
 
 pub use codec::{PIECE_BYTES, ServerCodec};

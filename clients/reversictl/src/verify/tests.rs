@@ -1,6 +1,7 @@
 //! A record that was tampered with is found out, whichever field it was.
 
 use prost_reflect::{DynamicMessage, ReflectMessage as _, SerializeOptions};
+use reversi_proto::v1::game_event::Change as WireChange;
 use reversi_rules::Color;
 
 use super::*;
@@ -29,7 +30,7 @@ impl Record {
             })
             .collect();
         seats[1] = v1::Seat { color: 2, ..Default::default() };
-        let mut replay = Replay::new("g1");
+        let mut replay = replay::Replay::new("g1");
         let created = v1::GameCreated { rules: Some(rules), layout: None, seats };
         let mut events = vec![next(&mut replay, WireChange::Created(created))];
         let claim =
@@ -49,7 +50,7 @@ impl Record {
             let resigned = v1::PlayerResigned { color: Color::White.number().into() };
             events.push(next(&mut replay, WireChange::Resigned(resigned)));
         }
-        Self { events, game: replay.standing }
+        Self { events, game: replay.standing().clone() }
     }
 
     fn faults(&self) -> Vec<Fault> {
@@ -61,8 +62,8 @@ impl Record {
 }
 
 /// The event that the change makes, ten seconds after the one before.
-fn next(replay: &mut Replay, change: WireChange) -> v1::GameEvent {
-    let mut time = replay.standing.update_time.unwrap_or_default();
+fn next(replay: &mut replay::Replay, change: WireChange) -> v1::GameEvent {
+    let mut time = replay.standing().update_time.unwrap_or_default();
     time.seconds += 10;
     let event = v1::GameEvent {
         game_id: "g1".to_owned(),
@@ -70,7 +71,7 @@ fn next(replay: &mut Replay, change: WireChange) -> v1::GameEvent {
         time: Some(time),
         ..Default::default()
     };
-    replay.expect(&event).unwrap()
+    replay.next(&event).unwrap()
 }
 
 fn flags(flags: &str) -> RulesArgs {

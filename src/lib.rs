@@ -13,6 +13,7 @@ pub mod build_info;
 pub mod error;
 pub mod events;
 pub mod model;
+mod sabotage;
 pub mod service;
 pub mod settings;
 pub mod store;

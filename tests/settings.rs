@@ -169,3 +169,12 @@ async fn a_file_that_is_no_store_is_named_and_left_alone() {
         assert_eq!(fs::read_to_string(&file).expect("it is there"), text);
     }
 }
+
+#[test]
+fn no_build_but_one_for_tests_can_be_broken_on_purpose() {
+    let binary = fs::read(env!("CARGO_BIN_EXE_reversid")).expect("the binary can be read");
+    let contains = |text: &[u8]| binary.windows(text.len()).any(|bytes| bytes == text);
+    assert!(contains(b"REVERSID_LISTEN"), "variables are found so");
+    let variable = ["REVERSID_", "SABOTAGE"].concat();
+    assert!(!contains(variable.as_bytes()), "{variable} means something to this build");
+}

@@ -8,6 +8,7 @@ use reversi_rules::Version;
 use super::topic::{Closed, Frame, Tip};
 use crate::{
     error::{Error, StoreError},
+    sabotage::{Sabotage, sabotaged},
     wire,
 };
 
@@ -131,7 +132,7 @@ impl Cursor {
     fn lost(&self, tip: &Tip) -> Option<ResetReason> {
         match tip.version_at(self.delivered.revision) {
             None => Some(ResetReason::RevisionAhead),
-            Some(ours) if ours == self.delivered => None,
+            Some(ours) if ours == self.delivered || sabotaged(Sabotage::Digests) => None,
             Some(_) => Some(ResetReason::HistoryDiverged),
         }
     }

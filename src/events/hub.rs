@@ -12,6 +12,7 @@ use super::topic::{Tip, Topic};
 use crate::{
     error::Error,
     model::{GameId, Lifetimes},
+    sabotage::{Sabotage, sabotaged},
     store::Store,
     telemetry::{Cause, Telemetry},
 };
@@ -49,6 +50,9 @@ impl Hub {
     /// Says that a game may have changed, and what caused it if that is traced. A hint can be lost without harm: then
     /// nobody knows the cause. Never waits.
     pub fn hint(&self, id: &GameId, cause: Option<Cause>) {
+        if sabotaged(Sabotage::Hints) {
+            return;
+        }
         if let Some(topic) = self.shared.topics().get(id) {
             topic.hint(cause);
         }

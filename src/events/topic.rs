@@ -22,6 +22,7 @@ use tokio::sync::{Notify, watch};
 use crate::{
     error::{Error, StoreError},
     model::{Event, Fold, Game, GameId, Lifetimes, Millis, Stored, jittered},
+    sabotage::{Sabotage, sabotaged},
     store::{Lookup, Store},
     telemetry::{Cause, Caused, Metrics, Present, Telemetry, labels::CatchUp},
     wire,
@@ -328,7 +329,7 @@ impl Topic {
         };
         tokio::select! {
             () = self.wake.notified() => {}
-            () = tokio::time::sleep(jittered(poll).min(expiry)) => {}
+            () = tokio::time::sleep(jittered(poll).min(expiry)), if !sabotaged(Sabotage::Hints) => {}
         }
     }
 

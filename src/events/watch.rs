@@ -28,6 +28,7 @@ use super::{
 use crate::{
     error::{Error, StoreError},
     model::{GameId, jittered},
+    sabotage::{Sabotage, sabotaged},
     store::Patience,
     telemetry::{
         Delivery, Origin, Present, Telemetry,
@@ -276,7 +277,9 @@ impl Run {
             let (sent, end) = match step {
                 Some(step) => self.sent(step),
                 None if heartbeat_due => {
-                    let version = Some(to_wire::version(self.cursor.delivered()));
+                    let mut version = self.cursor.delivered();
+                    version.revision += u64::from(sabotaged(Sabotage::Heartbeats));
+                    let version = Some(to_wire::version(version));
                     (Sent::plain(Message::Heartbeat(v1::Heartbeat { version })), None)
                 }
                 None => continue,

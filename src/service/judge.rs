@@ -9,6 +9,7 @@ use super::command::{Action, ChangeGame};
 use crate::{
     error::{Error, Faults, Refusal},
     model::{Act, Event, Game, Lifetimes, Millis, Record, RequestMark, Role, Stored, Token},
+    sabotage::{Sabotage, sabotaged},
 };
 
 /// A token that is made when it is first needed, and then stays the same for one command.
@@ -58,6 +59,7 @@ pub fn judge(
         .as_ref()
         .map(|request| RequestMark::new(&game.salt, request, &fingerprint(role, &command.action)));
     if let Some(mark) = mark
+        && !sabotaged(Sabotage::RequestIds)
         && let Some((revision, record)) = stored.find(mark.tag)
     {
         let same =

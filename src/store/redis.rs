@@ -8,6 +8,8 @@
 //!
 //! Every read asks the server that writes go to. Redis expires by its own clock.
 
+#[cfg(feature = "sabotage")]
+mod behind;
 mod index;
 mod inspect;
 mod keys;
@@ -30,7 +32,7 @@ use std::{
 
 use async_trait::async_trait;
 use redis::{FromRedisValue as _, Value};
-use reversi_rules::Layout;
+use reversi_rules::{Layout, Version};
 use tokio::sync::Mutex;
 
 use self::{
@@ -49,7 +51,8 @@ pub use self::{
 use super::{Backup, BackupError, Commit, Listing, Lookup, Patience, Query, Store, Swept, codec};
 use crate::{
     error::StoreError,
-    model::{GameId, Lifetimes, Millis, Stored, random},
+    model::{Game, GameId, Lifetimes, Millis, Stored, random},
+    sabotage::{Sabotage, sabotaged},
     telemetry::Cause,
 };
 
@@ -98,6 +101,19 @@ impl RedisStore {
                 tracing::debug!(%error, "stale index rows stay until the sweep");
             }
         });
+    }
+
+    /// The version that a change of the game was judged on, unless that is broken on purpose.
+    async fn judged_on(&self, game: &Game) -> Result<Version, StoreError> {
+        let judged_on = game.version();
+        let (digests, revisions) = (sabotaged(Sabotage::Digests), sabotaged(Sabotage::Revisions));
+        if (digests || revisions)
+            && let Lookup::Found(there) = self.load(&game.id).await?
+            && (revisions || there.game.version().revision == judged_on.revision)
+        {
+            return Ok(there.game.version());
+        }
+        Ok(judged_on)
     }
 
     async fn add(&self, rows: &Rows) -> Result<(), StoreError> {
@@ -163,6 +179,10 @@ fn committed(answer: Value) -> Result<Commit, StoreError> {
 impl Store for RedisStore {
     async fn load(&self, id: &GameId) -> Result<Lookup, StoreError> {
         let key = keys::game(id);
+        #[cfg(feature = "sabotage")]
+        if sabotaged(Sabotage::ReplicaReads) {
+            return found(behind::get(&self.link, &key).await?);
+        }
         found(self.link.ask(&key, &redis::Cmd::get(&key)).await?)
     }
 
@@ -193,7 +213,7 @@ impl Store for RedisStore {
             self.add(new).await?;
         }
         let key = &keys::game(&after.game.id);
-        let prefix = codec::prefix_bytes(before.game.version());
+        let prefix = codec::prefix_bytes(self.judged_on(&before.game).await?);
         let arguments = &(
             prefix.as_slice(),
             codec::head_bytes(&after.game),

@@ -1,10 +1,10 @@
 //! A Redis Cluster of three primaries with a replica each.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, time::Instant};
 
 use tempfile::TempDir;
 
-use crate::{Certificates, Node, Port, node::addresses, until};
+use crate::{ASK_AGAIN, Certificates, Node, Port, node::addresses, until};
 
 /// How many slots a Cluster has.
 pub const SLOTS: u16 = 16_384;
@@ -150,8 +150,16 @@ impl Cluster {
     /// its primary does. Waits until it has.
     pub async fn promote(&self, replica: usize, at_once: bool) {
         let takeover = if at_once { &["TAKEOVER"][..] } else { &[] };
-        self.tell(replica, &[&["FAILOVER"], takeover].concat());
-        self.promoted(replica).await;
+        let failover = [&["FAILOVER"], takeover].concat();
+        let mut asked: Option<Instant> = None;
+        until("a replica is promoted", || {
+            // One that comes to nothing is given up without a word.
+            if asked.is_none_or(|asked| asked.elapsed() > ASK_AGAIN) {
+                asked = (self.asked(replica, &failover) == "OK").then(Instant::now);
+            }
+            self.nodes[replica].server.info("role") == "master"
+        })
+        .await;
     }
 
     /// Waits until this node is a primary.

@@ -27,6 +27,9 @@ pub use self::{
 /// No condition that is waited for here takes longer, unless it is broken.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long it takes for sure until a promotion that was asked for has come to nothing.
+const ASK_AGAIN: Duration = Duration::from_secs(7);
+
 /// Waits until the condition holds.
 ///
 /// # Panics

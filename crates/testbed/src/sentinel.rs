@@ -1,8 +1,10 @@
 //! A primary, its replicas, and the three Sentinels that watch over them.
 
+use std::time::Instant;
+
 use tempfile::TempDir;
 
-use crate::{Certificates, Node, node::addresses, until};
+use crate::{ASK_AGAIN, Certificates, Node, node::addresses, until};
 
 /// What the Sentinels call the primary.
 const NAME: &str = "games";
@@ -95,6 +97,23 @@ impl SentinelTrio {
         trio
     }
 
+    /// Waits until the Sentinels agree on a primary and every other node follows it.
+    pub async fn is_well(&self) {
+        until("the Sentinels agree, and all follow", || {
+            let Some(primary) = self.primary() else { return false };
+            let port = self.nodes[primary].proxy.port().to_string();
+            let follows = |node: &Node| {
+                node.server.info("master_port") == port
+                    && node.server.info("master_link_status") == "up"
+            };
+            self.nodes.iter().enumerate().all(|(number, node)| match number == primary {
+                true => node.server.info("role") == "master",
+                false => follows(node),
+            })
+        })
+        .await;
+    }
+
     /// The URL of the store.
     pub fn url(&self) -> String {
         let scheme = if self.secured { "rediss" } else { "redis" };
@@ -112,9 +131,24 @@ impl SentinelTrio {
 
     /// Has a replica promoted, as an operator would, and waits until it is. Answers which.
     pub async fn fail_over(&self) -> usize {
-        let before = self.primary().expect("the Sentinels agree on a primary");
-        until("a replica can be promoted", || self.ask(0, "FAILOVER") == "OK").await;
-        self.promoted(before).await
+        let mut before = None;
+        until("the Sentinels agree on a primary", || {
+            before = self.primary();
+            before.is_some()
+        })
+        .await;
+        let mut now = before;
+        let mut asked = None;
+        until("another node is the primary", || {
+            // One that comes to nothing is given up by the Sentinels without a word.
+            if asked.is_none_or(|asked: Instant| asked.elapsed() > ASK_AGAIN) {
+                asked = (self.ask(0, "FAILOVER") == "OK").then(Instant::now);
+            }
+            now = self.primary();
+            now.is_some_and(|it| now != before && self.nodes[it].server.info("role") == "master")
+        })
+        .await;
+        now.expect("it was waited for")
     }
 
     /// Waits until another node than `before` is the primary and says so itself. Answers which.

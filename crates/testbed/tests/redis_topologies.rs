@@ -17,8 +17,7 @@ async fn a_sentinel_trio_promotes_a_replica_when_told_and_when_the_primary_dies(
     assert_eq!(trio.nodes[0].server.ask(&["SET", "a", "1"]), "OK");
     assert_eq!(trio.fail_over().await, 1);
     assert_eq!(trio.nodes[1].server.ask(&["GET", "a"]), "1");
-    until("the old primary follows", || trio.nodes[0].server.info("master_link_status") == "up")
-        .await;
+    trio.is_well().await;
     trio.nodes[1].server.kill();
     assert_eq!(trio.promoted(1).await, 0);
     assert_eq!(trio.nodes[0].server.ask(&["GET", "a"]), "1");

@@ -1,0 +1,253 @@
+//! The store of a run, and what can happen to it.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use reversi_testbed::{Cluster, Proxy, RedisServer, SentinelTrio, until};
+use tokio::time::sleep;
+
+use crate::{
+    plan::{Fault, Kind, Topology},
+    world::World,
+};
+
+/// How Redis notices that what goes between it and its replicas leads nowhere: sooner than by itself, which takes a minute.
+const REPLICATION: [&str; 2] = ["repl-timeout 5", "repl-ping-replica-period 1"];
+
+/// For how long before a fault what was acknowledged may not have reached a replica of Redis, though nothing keeps it.
+pub const LAG: Duration = Duration::from_millis(500);
+
+/// Redis, in one of its topologies.
+pub enum Store {
+    /// One server behind a proxy.
+    Standalone(RedisServer, Proxy),
+    /// See there.
+    Sentinel(SentinelTrio),
+    /// See there.
+    Cluster(Cluster),
+}
+
+impl Store {
+    /// Starts it; `loses` says whether a standalone one keeps snapshots alone.
+    pub async fn start(topology: Topology, loses: bool, folder: &Path) -> Self {
+        match topology {
+            Topology::Standalone => {
+                let durable = ["--appendonly", "yes", "--appendfsync", "always"];
+                let flags = if loses { &[][..] } else { &durable };
+                let redis = RedisServer::start(folder, flags);
+                let proxy = Proxy::to(redis.port()).await;
+                Self::Standalone(redis, proxy)
+            }
+            Topology::Sentinel => Self::Sentinel(SentinelTrio::start(2, &REPLICATION).await),
+            Topology::Cluster => Self::Cluster(Cluster::start(&REPLICATION).await),
+        }
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Standalone(_, proxy) => proxy.url(),
+            Self::Sentinel(trio) => trio.url(),
+            Self::Cluster(cluster) => cluster.url(),
+        }
+    }
+
+    /// Has a fault happen, and waits until it is over.
+    pub async fn suffer(&mut self, fault: Fault, world: &World) {
+        let which = fault.which;
+        match fault.kind {
+            Kind::KillReplica
+            | Kind::DrainReplica
+            | Kind::RollReplicas
+            | Kind::CutClients
+            | Kind::DelayClients => unreachable!("it happens to replicas"),
+            Kind::KillRedis => {
+                if let Self::Standalone(redis, _) = self {
+                    redis.kill();
+                    sleep(fault.lasting).await;
+                    redis.restart();
+                }
+            }
+            Kind::PauseRedis => {
+                let server = self.primary(which).await.0;
+                server.pause();
+                sleep(fault.lasting).await;
+                server.go_on();
+            }
+            Kind::CutRedis => self.primary(which).await.1.cut(),
+            Kind::BuryRedis => self.primary(which).await.1.bury(),
+            Kind::RefuseRedis => self.for_a_while(fault, Proxy::refuse).await,
+            Kind::SilenceRedis => self.for_a_while(fault, Proxy::hold).await,
+            Kind::LagReplication => self.for_a_while(fault, Proxy::hold_replicas).await,
+            Kind::DelayRedis => {
+                let by = Duration::from_millis(20 + which as u64 % 180);
+                self.for_a_while(fault, |proxy| proxy.delay(by)).await;
+            }
+            Kind::FlushScripts => {
+                for server in self.servers() {
+                    server.ask(&["SCRIPT", "FLUSH"]);
+                }
+            }
+            Kind::KillPubsub => {
+                for server in self.servers() {
+                    server.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+                }
+            }
+            Kind::FailOver => {
+                // A Cluster loses nothing by this, though for a moment two may answer. A Sentinel does not wait for the primary
+                // to stop taking writes.
+                let loses = world.loses && matches!(self, Self::Sentinel(_));
+                let window = world.open_window(Instant::now() - LAG, loses);
+                match self {
+                    Self::Standalone(..) => {}
+                    Self::Sentinel(trio) => {
+                        trio.fail_over().await;
+                        trio.is_well().await;
+                    }
+                    Self::Cluster(cluster) => {
+                        let primary = primary_of(cluster, which).await;
+                        let replica = replica_of(cluster, primary).await;
+                        cluster.promote(replica, false).await;
+                        cluster.is_well().await;
+                    }
+                }
+                world.close_window(window);
+            }
+            Kind::KillPrimary => self.kill_primary(which, world, false, Duration::ZERO).await,
+            Kind::LoseMoves => self.lose_moves(fault, world).await,
+            Kind::MigrateSlot => {
+                if let Self::Cluster(cluster) = self {
+                    let from = primary_of(cluster, which).await;
+                    let to = primary_of(cluster, which + 1).await;
+                    let key = cluster.nodes[from].server.ask(&["RANDOMKEY"]);
+                    if !key.is_empty() && from != to {
+                        cluster.migrate(cluster.slot_of(&key), to).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn for_a_while(&self, fault: Fault, spoil: impl Fn(&Proxy)) {
+        let proxy = self.primary(fault.which).await.1;
+        spoil(proxy);
+        sleep(fault.lasting).await;
+        proxy.release();
+    }
+
+    /// Which servers say that they are primaries.
+    pub fn leaders(&self) -> Vec<bool> {
+        self.servers().iter().map(|server| server.info("role") == "master").collect()
+    }
+
+    /// Waits until all of it is as it was: every node there, one primary, replicas that follow.
+    pub async fn is_well(&self) {
+        match self {
+            Self::Standalone(..) => {}
+            Self::Sentinel(trio) => trio.is_well().await,
+            Self::Cluster(cluster) => cluster.is_well().await,
+        }
+    }
+
+    /// A primary, and the proxy in front of it.
+    async fn primary(&self, which: usize) -> (&RedisServer, &Proxy) {
+        let node = match self {
+            Self::Standalone(redis, proxy) => return (redis, proxy),
+            Self::Sentinel(trio) => &trio.nodes[sentinel_primary(trio).await],
+            Self::Cluster(cluster) => &cluster.nodes[primary_of(cluster, which).await],
+        };
+        (&node.server, &node.proxy)
+    }
+
+    fn servers(&self) -> Vec<&RedisServer> {
+        match self {
+            Self::Standalone(redis, _) => vec![redis],
+            Self::Sentinel(trio) => trio.nodes.iter().map(|node| &node.server).collect(),
+            Self::Cluster(cluster) => cluster.nodes.iter().map(|node| &node.server).collect(),
+        }
+    }
+
+    async fn lose_moves(&mut self, fault: Fault, world: &World) {
+        if let Self::Standalone(redis, _) = self {
+            let window = world.open_window(Instant::now(), true);
+            redis.ask(&["SAVE"]);
+            sleep(fault.lasting).await;
+            redis.kill();
+            world.close_window(window);
+            redis.restart();
+        } else {
+            self.kill_primary(fault.which, world, true, fault.lasting).await;
+        }
+    }
+
+    /// Kills a primary, or has it deposed, whose replicas may have heard nothing of it for a while.
+    async fn kill_primary(&mut self, which: usize, world: &World, held: bool, lasting: Duration) {
+        let window = world.open_window(Instant::now() - LAG, world.loses);
+        match self {
+            Self::Standalone(..) => {}
+            Self::Sentinel(trio) => {
+                let primary = sentinel_primary(trio).await;
+                if held {
+                    trio.nodes[primary].proxy.hold_replicas();
+                    sleep(lasting).await;
+                }
+                trio.nodes[primary].server.kill();
+                trio.promoted(primary).await;
+                trio.nodes[primary].proxy.release();
+                trio.nodes[primary].server.restart();
+                trio.is_well().await;
+            }
+            Self::Cluster(cluster) => {
+                let primary = primary_of(cluster, which).await;
+                let replica = replica_of(cluster, primary).await;
+                if held {
+                    cluster.nodes[primary].proxy.hold_replicas();
+                    sleep(lasting).await;
+                    cluster.promote(replica, true).await;
+                    cluster.nodes[primary].proxy.release();
+                } else {
+                    cluster.nodes[primary].server.kill();
+                    cluster.promoted(replica).await;
+                    cluster.nodes[primary].server.restart();
+                }
+                cluster.is_well().await;
+            }
+        }
+        world.close_window(window);
+    }
+}
+
+async fn sentinel_primary(trio: &SentinelTrio) -> usize {
+    let mut primary = None;
+    until("there is a primary", || {
+        primary = trio.primary();
+        primary.is_some()
+    })
+    .await;
+    primary.expect("it was waited for")
+}
+
+/// One of the primaries of the Cluster that have slots.
+async fn primary_of(cluster: &Cluster, which: usize) -> usize {
+    let mut primary = None;
+    until("there is a primary", || {
+        // The middle of each third: slots that migrate leave most of them where they are.
+        let slot = (which % 3) as u16 * 5_461 + 2_730;
+        primary = cluster.primary_of(slot);
+        primary.is_some()
+    })
+    .await;
+    primary.expect("it was waited for")
+}
+
+async fn replica_of(cluster: &Cluster, primary: usize) -> usize {
+    let mut replica = None;
+    until("the primary has a replica", || {
+        replica = cluster.replica_of(primary);
+        replica.is_some()
+    })
+    .await;
+    replica.expect("it was waited for")
+}

@@ -5,7 +5,7 @@ mod common;
 
 use std::{
     collections::{BTreeSet, HashMap},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use common::{
@@ -211,8 +211,10 @@ async fn killed_primaries_are_survived_within_the_callers_deadline() {
     playing.goes_on(16).await;
     for primary in [0, 1] {
         let replica = cluster.replica_of(primary).expect("it has a replica");
+        let killed = Instant::now();
         cluster.nodes[primary].server.kill();
         cluster.promoted(replica).await;
+        println!("promoted after {:?}", killed.elapsed());
         cluster.nodes[primary].server.restart();
         cluster.is_well().await;
         playing.goes_on(16).await;

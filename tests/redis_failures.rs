@@ -261,6 +261,45 @@ async fn a_lost_answer_is_not_guessed_for_a_call_without_one() {
     assert_eq!(refusal(again).reason, "NOT_YOUR_TURN");
 }
 
+/// What is asked while no connection can be made is not done, and that is known: so it is attempted again, with or without
+/// a request id, for as long as its caller waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_go_on_until_their_deadline_while_redis_is_away() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut redis = RedisServer::start(folder.path(), &DURABLE);
+    let home = Home { url: redis.url(), redis: None, folder };
+    let server = TestServer::at(home, 1, &[]).await;
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    redis.kill();
+    until("it is noticed", async || {
+        let request = v1::GetGameRequest { game_id: table.id.clone() };
+        client.clone().get_game(request).await.is_err()
+    })
+    .await;
+
+    let begun = Instant::now();
+    let hasty = client.clone().make_move(table.play(Color::Black, "d3")).await;
+    assert_eq!(refusal(hasty).reason, "STORE_UNAVAILABLE");
+    let took = begun.elapsed();
+    println!("without a deadline it is told after {took:?}");
+    assert!(took > Duration::from_millis(500) && took < Duration::from_secs(3), "after a second");
+
+    let (mut mover, make) = (client.clone(), table.play(Color::Black, "d3"));
+    let making = tokio::spawn(async move { mover.make_move(patient(make)).await });
+    let (mut reader, read) = (client.clone(), v1::GetGameRequest { game_id: table.id.clone() });
+    let reading = tokio::spawn(async move { reader.get_game(patient(read)).await });
+    let (mut watcher, watch) =
+        (client.clone(), v1::WatchGameRequest { game_id: table.id.clone(), ..Default::default() });
+    let watching = tokio::spawn(async move { watcher.watch_game(patient(watch)).await });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    redis.restart();
+    making.await.expect("no panic").expect("it is made once Redis is back");
+    reading.await.expect("no panic").expect("it is read once Redis is back");
+    watching.await.expect("no panic").expect("it opens once Redis is back");
+    assert_eq!(record(&mut client, &table.id, 0).await.len(), 2, "once");
+}
+
 async fn health(client: &mut HealthClient<tonic::transport::Channel>, name: &str) -> ServingStatus {
     let request = HealthCheckRequest { service: name.into() };
     client.check(request).await.expect("health answers").into_inner().status()

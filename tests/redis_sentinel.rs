@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{through::Playing, *};
 use reversi_proto::v1;
@@ -27,8 +27,12 @@ async fn failovers_are_survived_within_the_callers_deadline() {
     playing.goes_on(16).await;
     // And not.
     let before = trio.primary().expect("there is one");
+    let killed = Instant::now();
     trio.nodes[before].server.kill();
     trio.promoted(before).await;
+    let promoted = killed.elapsed();
+    playing.goes_on(1).await;
+    println!("promoted after {promoted:?}, a move after {:?}", killed.elapsed());
     playing.goes_on(16).await;
     let longest = playing.end().await;
     assert!(longest > Duration::from_secs(1), "somebody waited for a failover: {longest:?}");
@@ -41,8 +45,12 @@ async fn a_silent_primary_is_survived_within_the_callers_deadline() {
     let playing = Playing::start(&server, 8, true, Duration::from_millis(150)).await;
     playing.goes_on(16).await;
     let before = trio.primary().expect("there is one");
+    let paused = Instant::now();
     trio.nodes[before].server.pause();
     trio.promoted(before).await;
+    let promoted = paused.elapsed();
+    playing.goes_on(1).await;
+    println!("promoted after {promoted:?}, a move after {:?}", paused.elapsed());
     playing.goes_on(16).await;
     trio.nodes[before].server.go_on();
     playing.end().await;

@@ -106,9 +106,13 @@ impl Heard {
             _ => false,
         };
         if lost {
-            self.state().lost.insert(from.clone());
-            self.lost.notify_one();
+            self.lose(from);
         }
+    }
+
+    fn lose(&self, address: &Address) {
+        self.state().lost.insert(address.clone());
+        self.lost.notify_one();
     }
 }
 
@@ -201,9 +205,17 @@ impl Subscriptions {
         };
         let mut sent_on = false;
         for (id, answer) in ids.iter().zip(answers) {
-            let Err(error) = answer.extract_error() else {
-                self.at.insert(id.clone(), (node.clone(), made));
-                continue;
+            let error = match answer.extract_error() {
+                Ok(answer) if confirms(&answer, id) => {
+                    self.at.insert(id.clone(), (node.clone(), made));
+                    continue;
+                }
+                // The answer to something else: see `State::lost`.
+                Ok(_) => {
+                    self.heard.lose(node.address());
+                    return false;
+                }
+                Err(error) => error,
             };
             self.servers.suspect();
             let there = redirection(&error, node.address());
@@ -215,6 +227,13 @@ impl Subscriptions {
         }
         sent_on
     }
+}
+
+/// Whether this is the word that the game's channel is subscribed to.
+fn confirms(answer: &Value, id: &GameId) -> bool {
+    let Value::Push { kind: PushKind::SSubscribe, data } = answer else { return false };
+    let name = data.first().and_then(|name| Vec::<u8>::from_redis_value(name.clone()).ok());
+    name.as_deref().and_then(channel_game).as_ref() == Some(id)
 }
 
 fn interrupted(error: &RedisError) {

@@ -127,15 +127,21 @@ impl Link {
             let connection = self.connection(&node).await?.asking(asking);
             let made = connection.made();
             let ticket = match replication {
-                Some(replication) => Some(replication.begin(&node, &connection).await?),
+                Some(replication) => {
+                    Some(replication.begin(&node, &connection, &self.servers).await?)
+                }
                 None => None,
             };
             let result = commands(connection).await;
             node.note(made, result.as_ref().err());
             let error = match (result, replication, ticket) {
                 (Ok(answer), Some(replication), Some(ticket)) => {
-                    replication.wait(ticket, key, &self.servers).await?;
-                    return Ok(answer);
+                    let lasts = replication.wait(ticket, key, &self.servers).await;
+                    if lasts.is_err() {
+                        // Perhaps a replica that is waited for is known to be gone by now.
+                        self.servers.suspect();
+                    }
+                    return lasts.map(|()| answer);
                 }
                 (Ok(answer), _, _) => return Ok(answer),
                 (Err(error), _, _) => error,

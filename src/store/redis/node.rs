@@ -2,7 +2,10 @@
 //! alive. Making one and using it are two steps, so that whoever could not be connected knows that nothing was asked.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -31,7 +34,10 @@ const SILENCE: Duration = Duration::from_secs(4);
 
 /// The wait between attempts to connect grows from the first to the second. All callers share one attempt.
 const RECONNECT_MIN: Duration = Duration::from_millis(50);
-const RECONNECT_MAX: Duration = Duration::from_secs(1);
+const RECONNECT_MAX: Duration = Duration::from_millis(250);
+
+/// How many attempts to connect were made, to all servers.
+static MADE: AtomicU64 = AtomicU64::new(1);
 
 /// Hears every push of a server's, among them the end of a connection.
 pub type OnPush = Arc<dyn Fn(&Address, &PushInfo) + Send + Sync>;
@@ -50,7 +56,7 @@ pub struct Node {
 struct State {
     closed: bool,
     connection: Option<MultiplexedConnection>,
-    /// How many connections were made: the number of this one.
+    /// The number of this connection, or of the attempt, which no other of the process has.
     made: u64,
     /// When it was first asked after its last answer. Whoever asked may have left since.
     silent_since: Option<Instant>,
@@ -64,7 +70,7 @@ struct State {
 /// How an attempt ended, once it has.
 type Attempt = Option<RedisResult<Connection>>;
 
-/// A connection, by its number among those of its node.
+/// A connection, by its number.
 #[derive(Clone)]
 pub struct Connection {
     inner: MultiplexedConnection,
@@ -141,7 +147,7 @@ impl Node {
                 (None, _) => {
                     let (told, attempt) = watch::channel(None);
                     state.attempt = Some(attempt.clone());
-                    state.made += 1;
+                    state.made = MADE.fetch_add(1, Ordering::Relaxed);
                     tokio::spawn(self.attempt(state.made, told));
                     attempt
                 }

@@ -95,9 +95,14 @@ impl Replication {
     /// # Errors
     ///
     /// [`StoreError::NotDone`]: it cannot be seen.
-    pub async fn begin(&self, node: &Node, connection: &Connection) -> Result<Ticket, StoreError> {
+    pub async fn begin(
+        &self,
+        node: &Node,
+        connection: &Connection,
+        servers: &Servers,
+    ) -> Result<Ticket, StoreError> {
         let not_done = |error: RedisError| StoreError::NotDone(error.to_string());
-        let waiter = self.waiter(node).map_err(not_done)?;
+        let waiter = self.waiter(node, servers).map_err(not_done)?;
         let run = waiter.run_of(connection).await.map_err(not_done)?;
         let seen = waiter.state().seen.clone().filter(|seen| seen.run == run);
         let before = match seen {
@@ -137,7 +142,7 @@ impl Replication {
         self.waiters().values().for_each(|waiter| waiter.node.close());
     }
 
-    fn waiter(&self, node: &Node) -> RedisResult<Arc<Waiter>> {
+    fn waiter(&self, node: &Node, servers: &Servers) -> RedisResult<Arc<Waiter>> {
         let address = node.address();
         let mut waiters = self.waiters();
         if let Some(waiter) = waiters.get(address) {
@@ -145,6 +150,8 @@ impl Replication {
         }
         let node = Node::new(address.clone(), self.url.client(address)?, false, None);
         let waiter = Arc::new(Waiter { node, state: Mutex::default() });
+        // One comes with a new primary, and those of primaries that are gone go.
+        waiters.retain(|address, _| servers.is_known(address));
         waiters.insert(address.clone(), waiter.clone());
         Ok(waiter)
     }

@@ -158,6 +158,11 @@ impl Servers {
         self.map().replicas.get(address).copied().unwrap_or_default()
     }
 
+    /// Whether the server at `address` is one of those that were seen last.
+    pub fn is_known(&self, address: &Address) -> bool {
+        self.map().nodes.contains_key(address)
+    }
+
     /// Hears from a server that `key`, and its slot, is at another.
     pub fn moved(&self, key: &str, to: &Address) -> RedisResult<()> {
         let (index, node) = (self.index(key), self.node(to)?);

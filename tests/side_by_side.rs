@@ -50,11 +50,12 @@ async fn start(binary: &Path, url: &str) -> Process {
     Process::of(without_variables(binary, &flags)).await
 }
 
-/// The version that a server announces.
+/// The version that a server announces; 0.1.0 writes it between quotes.
 fn version(server: &Process) -> String {
     let log = server.log();
-    let version = log.split("version=\"").nth(1).and_then(|rest| rest.split('"').next());
-    version.expect("it is announced").to_owned()
+    let rest = log.split("version=").nth(1).expect("it is announced").trim_start_matches('"');
+    let end = rest.find(['"', ' ', '\n']).expect("more follows");
+    rest[..end].to_owned()
 }
 
 fn seated(players: u32) -> v1::CreateGameRequest {

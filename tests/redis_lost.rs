@@ -267,6 +267,10 @@ async fn what_no_replica_has_is_not_acknowledged(mut redis: Redis) {
     for _ in 0..2 {
         not_acknowledged(client.make_move(impatient(request.clone())).await);
     }
+    // Nor is anything refused because of it.
+    let too_soon =
+        v1::MakeMoveRequest { request_id: request_id(), ..named.play(Color::Black, "c4") };
+    not_acknowledged(client.make_move(impatient(too_soon)).await);
     // Of a Cluster it may go to another primary.
     let created = matches!(redis, Redis::Sentinel(_));
     if created {

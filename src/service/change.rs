@@ -69,8 +69,12 @@ impl Service {
             let verdict = judge(&stored, command, &fresh, self.lifetimes, Millis::now());
             let plan = match verdict {
                 Ok(Verdict::Commit(plan)) => *plan,
-                // The first answer was perhaps never given: then the change was not known to last.
-                Ok(Verdict::Done { .. }) if from != From::Lasting => {
+                // What is said of a request is said of what lasts. The first answer was perhaps never given, so that the
+                // change was not known to last; and a primary that is about to go, and that an earlier attempt did not
+                // go to, would refuse what is done.
+                Ok(Verdict::Done { .. }) | Err(_)
+                    if from != From::Lasting && command.request.is_some() =>
+                {
                     (stored, from) = (self.load_lasting(id).await?, From::Lasting);
                     continue;
                 }

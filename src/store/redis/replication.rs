@@ -238,6 +238,8 @@ impl Waiter {
         let (info, replicas) = (answers.next().unwrap_or(Value::Nil), answers.next());
         let replicas: usize = redis::from_redis_value(replicas.unwrap_or(Value::Nil))?;
         let history = self.see(&redis::from_redis_value(info)?)?;
+        // And of those that follow now, whoever knew of them before: the first round of a process knows of none.
+        let wanted = wanted.max(self.state().following);
         match replicas >= wanted {
             true => Ok(history),
             false => {

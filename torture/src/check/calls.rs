@@ -2,7 +2,10 @@
 
 use reversi_rules::{Change, Color, Game, Refusal, Version};
 
-use super::{Findings, Window, apart, may_be_lost, tree::Tree};
+use super::{
+    Findings, Window, apart, may_be_lost,
+    tree::{Tree, parent},
+};
 use crate::log::{Answer, Call, Command, Log, Refused};
 
 /// Judges the calls and reads of a game.
@@ -37,7 +40,11 @@ pub fn check(log: &Log, tree: &Tree, windows: &[Window], findings: &mut Findings
         if node.kept && node.by.is_none() && !was_refused_elsewhere(log, windows, version) {
             findings.add(
                 "what was committed was acknowledged once",
-                format!("no call was told to have made {version:?}: {:?}", log.events[&version]),
+                format!(
+                    "no call was told to have made {version:?}: {:?}. Asked for by {:?}",
+                    log.events[&version],
+                    asked(log, version).collect::<Vec<_>>(),
+                ),
             );
         }
     }
@@ -59,7 +66,7 @@ fn done(
         return;
     };
     let event = &log.events[&version];
-    let before = super::tree::parent(version, event);
+    let before = parent(version, event);
     if !fits(&call.command, &reversi_proto::convert::change(event), before) {
         findings.add("a call is answered with what it asked for", format!("{call:?}: {event:?}"));
     }
@@ -77,14 +84,16 @@ fn done(
 /// Whether a call asked for this change and was refused while two primaries may have answered: one that did it, and then one
 /// that was about to go, and to lose what it had done itself.
 fn was_refused_elsewhere(log: &Log, windows: &[Window], version: Version) -> bool {
-    let event = &log.events[&version];
-    let (change, before) =
-        (reversi_proto::convert::change(event), super::tree::parent(version, event));
-    log.calls.iter().any(|call| {
-        matches!(call.answer, Answer::Refused(_))
-            && fits(&call.command, &change, before)
-            && may_be_lost(windows, call.begun, call.ended)
+    asked(log, version).any(|call| {
+        matches!(call.answer, Answer::Refused(_)) && may_be_lost(windows, call.begun, call.ended)
     })
+}
+
+/// The calls that asked for the change at this version.
+fn asked(log: &Log, version: Version) -> impl Iterator<Item = &Call> {
+    let event = &log.events[&version];
+    let (change, before) = (reversi_proto::convert::change(event), parent(version, event));
+    log.calls.iter().filter(move |call| fits(&call.command, &change, before))
 }
 
 /// Whether the change at the version after `before` is what the command asked for.

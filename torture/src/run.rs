@@ -65,6 +65,7 @@ pub async fn run(args: &Args, seed: u64) -> Result<Arc<World>, String> {
     let addresses = replicas.iter().map(Replica::address).collect();
     let promotes = args.topology != Topology::Standalone;
     let world = Arc::new(World::new(addresses, args.loses(), promotes));
+    println!("begins at {:?}, from which violations can be placed", world.begun);
     let at = world.begun + Duration::from_secs(args.seconds);
     let ends = Ends { world: world.clone(), at, stop_at_first: args.stop_at_first };
 

@@ -13,8 +13,9 @@ use crate::{
     world::World,
 };
 
-/// How Redis notices that what goes between it and its replicas leads nowhere: sooner than by itself, which takes a minute.
-const REPLICATION: [&str; 2] = ["repl-timeout 5", "repl-ping-replica-period 1"];
+/// How Redis notices that what goes between it and its replicas leads nowhere: sooner than by itself, which takes a minute. What
+/// is killed comes back with what it had: a primary that comes back empty before anybody knows that it was gone has no game.
+const REPLICATION: [&str; 3] = ["repl-timeout 5", "repl-ping-replica-period 1", "appendonly yes"];
 
 /// For how long before a fault what was acknowledged may not have reached a replica of Redis, though nothing keeps it.
 pub const LAG: Duration = Duration::from_millis(500);

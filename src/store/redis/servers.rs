@@ -352,7 +352,9 @@ impl Map {
 /// Whether a Sentinel could promote a replica that it describes so.
 fn could_replace(replica: &HashMap<String, String>) -> bool {
     let flags = replica.get("flags").map_or("", String::as_str);
-    let down = |flag| ["s_down", "o_down", "disconnected"].contains(&flag);
+    // Not one that is only disconnected: so is, for a moment, the one that has just been promoted, of which its primary does not
+    // know yet.
+    let down = |flag| ["s_down", "o_down"].contains(&flag);
     let never = replica.get("slave-priority").is_some_and(|priority| priority == "0");
     !never && !flags.split(',').any(down)
 }

@@ -51,8 +51,8 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_REDIS_CA", value_name = "FILE")]
     redis_ca: Option<PathBuf>,
 
-    /// When a change is acknowledged: once it is in the store (local), or once a replica of Redis has it as well
-    /// (replicated).
+    /// When a change is acknowledged: once it is in the store (local), or once every replica of Redis has it that could take
+    /// the primary's place (replicated).
     #[arg(long, env = "REVERSID_DURABILITY", default_value = "local", value_name = "LEVEL")]
     durability: String,
 

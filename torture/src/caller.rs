@@ -19,6 +19,9 @@ use crate::{
 const DEADLINE: Duration = Duration::from_secs(4);
 const HANG_UP: Duration = Duration::from_secs(5);
 
+/// How long an attempt that was not answered may be under way in the server: until its deadline, and a little more.
+const UNDER_WAY: Duration = Duration::from_secs(5);
+
 /// How often of a hundred times a caller hangs up on purpose, and after how many milliseconds at most.
 const CANCELLED: usize = 8;
 const CANCELLED_AFTER: usize = 30;
@@ -76,6 +79,7 @@ impl Caller {
     {
         let begun = Instant::now();
         let mut last_begun = begun;
+        let mut under_way_until = begun;
         let mut calm_since = None;
         loop {
             let client = any(&self.clients, &mut self.random);
@@ -83,12 +87,19 @@ impl Caller {
             let ended = Instant::now();
             let settled = |answer| Settled { begun, last_begun, ended, answer };
             match attempt {
+                Attempt::Answered(Err(_)) if ended < under_way_until => {
+                    // An earlier attempt may yet be done: what is told after that is the truth.
+                    self.world.count("refusals asked again");
+                    sleep(under_way_until - ended).await;
+                    last_begun = Instant::now();
+                    continue;
+                }
                 Attempt::Answered(answer) => return settled(Some(answer)),
                 Attempt::Wrong(status) => {
                     wrong(status);
                     return settled(None);
                 }
-                Attempt::Unknown => {}
+                Attempt::Unknown => under_way_until = last_begun + UNDER_WAY,
             }
             if self.world.is_calm() && calm_since.get_or_insert(ended).elapsed() > PATIENCE {
                 return settled(None);

@@ -4,6 +4,7 @@ use std::{future::Future, time::Instant};
 
 use axum::{extract::Request, response::Response};
 use http::{HeaderMap, Uri};
+use reversi_proto::code_name;
 use tonic::{Code, Status};
 
 use super::status::Reason;
@@ -94,28 +95,6 @@ fn outcome(response: &Response) -> (&'static str, Option<&'static str>) {
     }
     let status = response.headers().get("grpc-status");
     (status.map_or("OK", |code| code_name(Code::from_bytes(code.as_bytes()))), None)
-}
-
-fn code_name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
-    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //!
 //! The specification is the comments in `proto/`; they are repeated on the generated items here.
 
+mod code_name;
 mod codec;
 pub mod convert;
 mod frame;
 pub mod replay;
 pub mod to_wire;
 
+pub use code_name::code_name;
 pub use codec::{PIECE_BYTES, ServerCodec};
 pub use frame::{WatchFrame, watch_frame};
 

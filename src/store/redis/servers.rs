@@ -392,3 +392,6 @@ async fn ask_most<const N: usize>(
     }
     if told.is_empty() { Err(failed) } else { Ok(told) }
 }
+
+#[cfg(test)]
+mod tests;

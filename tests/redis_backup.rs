@@ -3,11 +3,15 @@
 
 mod common;
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use common::{folds::assert_folds, watch::Watch, *};
 use reversi_proto::v1::{self, Color, ResetReason};
-use reversi_testbed::RedisServer;
+use reversi_testbed::{Cluster, Node, RedisServer, SentinelTrio};
 
 /// A game, and who watches it at each replica.
 struct Watched {
@@ -26,7 +30,10 @@ impl Scene {
     async fn new(flags: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let redis = RedisServer::start(folder.path(), flags);
-        let home = Home { url: redis.url(), redis: Some(redis), folder };
+        Self::at(Home { url: redis.url(), redis: Some(redis), folder }).await
+    }
+
+    async fn at(home: Home) -> Self {
         Self { server: TestServer::at(home, 2, &[]).await, games: Vec::new() }
     }
 
@@ -67,12 +74,16 @@ impl Scene {
         }
     }
 
-    /// Puts what `restore` does in place of what Redis has, while the replicas run; and holds everybody to be told. Of the
-    /// first `kept` games so many moves are there.
+    /// Puts what `restore` does in place of what Redis has, while the replicas run; then as [`told`](Self::told).
     async fn restored(mut self, kept: usize, moves: usize, restore: impl FnOnce(&Path)) {
         self.redis().kill();
         restore(self.folder());
         self.redis().restart();
+        self.told(kept, moves).await;
+    }
+
+    /// Holds everybody to be told what is lost. Of the first `kept` games so many moves are there.
+    async fn told(self, kept: usize, moves: usize) {
         let mut client = self.server.client().await;
         until("the replicas are back", async || {
             let request = v1::ListGamesRequest::default();
@@ -129,20 +140,89 @@ fn copy_folder(from: &Path, to: &Path) {
 }
 
 /// `redis-cli --rdb` asks the server for a snapshot, as a replica does, from any machine.
+fn fetch(redis: &RedisServer, backup: &Path) {
+    let mut fetch = Command::new("redis-cli");
+    fetch.args(["-p", &redis.port().to_string(), "--rdb"]).arg(backup);
+    assert!(fetch.output().expect("redis-cli runs").status.success());
+}
+
+/// Stops all, and starts them again, the first ones on these copies, the others on nothing.
+fn restore_first(nodes: &mut [Node], backups: &[PathBuf]) {
+    let folders: Vec<_> =
+        nodes.iter().map(|node| node.server.ask(&["CONFIG", "GET", "dir"])).collect();
+    nodes.iter_mut().for_each(|node| node.server.kill());
+    for (folder, backup) in folders.iter().zip(backups) {
+        let folder = folder.lines().last().expect("a folder");
+        fs::copy(backup, Path::new(folder).join("dump.rdb")).expect("it is copied");
+    }
+    nodes.iter_mut().for_each(|node| node.server.restart());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_snapshot_that_was_fetched_is_restored_and_what_is_lost_is_told() {
     let mut scene = Scene::new(&[]).await;
     scene.play(5, 6).await;
     let backup = scene.folder().join("backup.rdb");
-    let port = scene.redis().port().to_string();
-    let mut fetch = Command::new("redis-cli");
-    fetch.args(["-p", &port, "--rdb"]).arg(&backup);
-    assert!(fetch.output().expect("redis-cli runs").status.success());
+    fetch(scene.redis(), &backup);
     scene.play(2, 4).await;
     let restore = |folder: &Path| {
         fs::copy(&backup, folder.join("dump.rdb")).expect("it is copied");
     };
     scene.restored(5, 6, restore).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_of_a_replica_is_restored_and_what_is_lost_is_told() {
+    let mut scene = Scene::new(&["--repl-diskless-sync-delay", "0"]).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let port = scene.redis().port().to_string();
+    let replica = RedisServer::start(folder.path(), &["--replicaof", "127.0.0.1", &port]);
+    until("it follows", async || replica.info("master_link_status") == "up").await;
+    scene.play(3, 6).await;
+    let has = scene.redis().info("master_repl_offset").parse::<u64>().expect("a number");
+    let heard = || replica.info("slave_repl_offset").parse::<u64>().is_ok_and(|it| it >= has);
+    until("it has heard of all", async || heard()).await;
+    let backup = folder.path().join("backup.rdb");
+    fetch(&replica, &backup);
+    scene.play(2, 4).await;
+    let restore = |folder: &Path| {
+        fs::copy(&backup, folder.join("dump.rdb")).expect("it is copied");
+    };
+    scene.restored(3, 6, restore).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn snapshots_of_a_clusters_primaries_are_restored_and_what_is_lost_is_told() {
+    const PRIMARIES: usize = 3;
+    let mut cluster = Cluster::start(&[]).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut scene = Scene::at(Home { url: cluster.url(), redis: None, folder }).await;
+    scene.play(6, 6).await;
+    let backups: Vec<_> =
+        (0..PRIMARIES).map(|it| scene.folder().join(format!("backup-{it}.rdb"))).collect();
+    for (node, backup) in cluster.nodes.iter().zip(&backups) {
+        fetch(&node.server, backup);
+    }
+    scene.play(3, 4).await;
+    restore_first(&mut cluster.nodes, &backups);
+    cluster.is_well().await;
+    scene.told(6, 6).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_is_restored_under_sentinels_and_what_is_lost_is_told() {
+    let mut trio = SentinelTrio::start(2, &[]).await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut scene = Scene::at(Home { url: trio.url(), redis: None, folder }).await;
+    scene.play(3, 6).await;
+    let backup = scene.folder().join("backup.rdb");
+    fetch(&trio.nodes[0].server, &backup);
+    scene.play(2, 4).await;
+    trio.sentinels.iter_mut().for_each(|sentinel| sentinel.server.kill());
+    restore_first(&mut trio.nodes, &[backup]);
+    trio.sentinels.iter_mut().for_each(|sentinel| sentinel.server.restart());
+    trio.is_well().await;
+    scene.told(3, 6).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -130,6 +130,8 @@ pub struct Log {
     pub last: Option<Version>,
     /// Whether the service says that there is no such game.
     pub vanished: bool,
+    /// Whether what the record and the game are now is how it stays.
+    pub over: bool,
     /// What no correct service says, noted where it was heard.
     pub contradictions: Vec<String>,
     /// Whether times are left out: what was lost can happen again, at another time but as the same version.

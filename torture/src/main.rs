@@ -27,8 +27,8 @@ use self::plan::{Durability, Kind, Topology};
 const VIOLATED: u8 = 1;
 const FAILED: u8 = 3;
 
-/// How long a run may take beyond its time: until all is well again, and everything is settled and read.
-const END: Duration = Duration::from_secs(120);
+/// How long a run may take beyond its time: until something was lost, all is well again, and everything is settled and read.
+const END: Duration = Duration::from_secs(240);
 
 /// Plays games on reversid while everything around it breaks, and checks what clients and watchers saw.
 ///
@@ -56,7 +56,7 @@ struct Args {
     #[arg(long)]
     losses: bool,
 
-    /// For how long things break, and no shorter than each kind of fault takes once.
+    /// For how long things break, and no shorter than each kind of fault takes once; where moves may be lost, also until some were.
     #[arg(long, default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
 

@@ -124,7 +124,7 @@ impl Kind {
     fn lasting(self) -> (usize, usize) {
         match self {
             Self::KillReplica | Self::KillRedis | Self::RefuseRedis => (100, 1_000),
-            Self::LoseMoves => (800, 1_500),
+            Self::LoseMoves => (100, 1_200),
             Self::PauseRedis | Self::SilenceRedis | Self::LagReplication => (300, 2_500),
             Self::DelayClients | Self::DelayRedis => (500, 2_000),
             _ => (0, 0),

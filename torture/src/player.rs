@@ -1,6 +1,8 @@
 //! One of the two clients that hold the right to a seat: it reads the game and moves when it is its turn, and now and then
 //! when it may not, or twice.
 
+use std::time::Instant;
+
 use reversi_proto::v1;
 use reversi_rules::{Color, Square, Version};
 use tokio::time::sleep;
@@ -17,25 +19,18 @@ const WILD: usize = 5;
 const RESIGNS_PER_MILLE: usize = 4;
 const REPEATS: usize = 10;
 
-/// Plays the seat until the game is over, or there is no point in going on.
+/// Plays the seat until the game is over or gone for good, or there is no point in going on.
 pub async fn play(table: Table, color: Color, mut caller: Caller) {
     while !table.log.is_broken() {
-        let Some(game) = table.read(&mut caller).await else {
-            if caller.world.is_calm() {
+        let begun = Instant::now();
+        let game = table.read(&mut caller).await;
+        let Some(game) = game.filter(|game| game.status() != v1::GameStatus::Finished) else {
+            // An end may be lost, and a primary that has just come may not know of the game.
+            if table.world.lasts(begun, Instant::now()).await {
                 return;
             }
-            // A primary that is about to go, or has just come, may not know of the game.
-            sleep(caller.random.millis(50, 200)).await;
             continue;
         };
-        if game.status() == v1::GameStatus::Finished {
-            if !table.world.loses || table.world.is_calm() {
-                return;
-            }
-            // What is over may be lost, and is then to be played again.
-            table.wait().await;
-            continue;
-        }
         let Some(position) = game.position else { return };
         let own = position.to_move == i32::from(color.number());
         if own || caller.random.percent(HASTY) {

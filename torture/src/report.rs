@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::{
     plan::{Fault, Kind},
+    table::LOST,
     world::World,
 };
 
@@ -55,7 +56,8 @@ pub fn tell(world: &World, kinds: &[Kind], seed: u64) -> u8 {
     }
     let violations = world.violations();
     let names = kinds.iter().map(|kind| kind.name());
-    let missing: Vec<_> = names.chain(COUNTED).filter(|name| world.counted(name) == 0).collect();
+    let due = names.chain(COUNTED).chain(world.loses.then_some(LOST));
+    let missing: Vec<_> = due.filter(|name| world.counted(name) == 0).collect();
     println!("\n{} violations, seed {seed}", violations.len());
     for violation in violations.iter().take(10) {
         println!("VIOLATION {violation}");

@@ -30,6 +30,9 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// How long games are waited for once nothing breaks any more.
 const LAST_GAMES: Duration = SETTLE.saturating_mul(3);
 
+/// How much longer a run goes on while nothing was lost that may be: whether a fault meets a game is up to the machine.
+const UNTIL_LOST: Duration = Duration::from_secs(90);
+
 /// When a part of a run is to stop breaking things.
 struct Ends {
     world: Arc<World>,
@@ -43,9 +46,12 @@ impl Ends {
         self.stop_at_first && !self.world.violations().is_empty()
     }
 
-    /// Whether the time is over, and every kind of fault happened.
+    /// Whether the time is over, and all happened that has to.
     fn now(&self, happened: usize, kinds: usize) -> bool {
-        self.at_once() || happened >= kinds && Instant::now() >= self.at
+        let now = Instant::now();
+        let lost = !self.world.loses || self.world.counted(table::LOST) > 0;
+        let enough = happened >= kinds && (lost || now >= self.at + UNTIL_LOST);
+        self.at_once() || enough && now >= self.at
     }
 }
 
@@ -150,7 +156,7 @@ async fn play(games: u64, mut random: Random, world: &Arc<World>) -> JoinSet<()>
     let mut tables = JoinSet::new();
     let mut number = 0;
     while !world.is_calm() {
-        while tables.len() < games as usize + world.counted(table::WAITING) as usize {
+        while tables.len() < games as usize {
             number += 1;
             tables.spawn(table::play(world.clone(), number, random.fork()));
         }

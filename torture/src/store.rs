@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reversi_testbed::{Cluster, Proxy, RedisServer, SentinelTrio, until};
+use reversi_testbed::{Cluster, Node, Proxy, RedisServer, SentinelTrio, until};
 use tokio::time::sleep;
 
 use crate::{
@@ -17,8 +17,8 @@ use crate::{
 /// is killed comes back with what it had: a primary that comes back empty before anybody knows that it was gone has no game.
 const REPLICATION: [&str; 3] = ["repl-timeout 5", "repl-ping-replica-period 1", "appendonly yes"];
 
-/// For how long before a fault what was acknowledged may not have reached a replica of Redis, though nothing keeps it.
-pub const LAG: Duration = Duration::from_millis(500);
+/// How long at least the replicas of Redis hear nothing before moves are to be lost by that: long enough for a move.
+const UNHEARD: Duration = Duration::from_millis(700);
 
 /// Redis, in one of its topologies.
 pub enum Store {
@@ -28,6 +28,35 @@ pub enum Store {
     Sentinel(SentinelTrio),
     /// See there.
     Cluster(Cluster),
+}
+
+/// How a Redis server stands to the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The port by which the others know it.
+    pub port: u16,
+    /// Whether it says that it is a primary.
+    pub leads: bool,
+    /// How much of its primary's changes it has, or of its own.
+    pub offset: u64,
+    /// The port of the primary that it is connected to.
+    pub follows: Option<u16>,
+}
+
+impl Standing {
+    fn of(server: &RedisServer, port: u16) -> Self {
+        let info = server.ask(&["INFO", "replication"]);
+        let field = |name: &str| {
+            let value =
+                |line: &str| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim().to_owned());
+            info.lines().find_map(value).unwrap_or_default()
+        };
+        let leads = field("role") == "master";
+        let offset = field(if leads { "master_repl_offset" } else { "slave_repl_offset" });
+        let connected = field("master_link_status") == "up";
+        let follows = connected.then(|| field("master_port").parse().ok()).flatten();
+        Self { port, leads, offset: offset.parse().unwrap_or_default(), follows }
+    }
 }
 
 impl Store {
@@ -100,7 +129,7 @@ impl Store {
                 // A Cluster loses nothing by this, though for a moment two may answer. A Sentinel does not wait for the primary
                 // to stop taking writes.
                 let loses = world.loses && matches!(self, Self::Sentinel(_));
-                let window = world.open_window(Instant::now() - LAG, loses);
+                let window = world.open_window(world.safe_until(), loses);
                 match self {
                     Self::Standalone(..) => {}
                     Self::Sentinel(trio) => {
@@ -138,9 +167,14 @@ impl Store {
         proxy.release();
     }
 
-    /// Which servers say that they are primaries.
-    pub fn leaders(&self) -> Vec<bool> {
-        self.servers().iter().map(|server| server.info("role") == "master").collect()
+    /// How its servers stand.
+    pub fn standings(&self) -> Vec<Standing> {
+        let of = |node: &Node| Standing::of(&node.server, node.proxy.port());
+        match self {
+            Self::Standalone(server, proxy) => vec![Standing::of(server, proxy.port())],
+            Self::Sentinel(trio) => trio.nodes.iter().map(of).collect(),
+            Self::Cluster(cluster) => cluster.nodes.iter().map(of).collect(),
+        }
     }
 
     /// Waits until all of it is as it was: every node there, one primary, replicas that follow.
@@ -185,7 +219,8 @@ impl Store {
 
     /// Kills a primary, or has it deposed, whose replicas may have heard nothing of it for a while.
     async fn kill_primary(&mut self, which: usize, world: &World, held: bool, lasting: Duration) {
-        let window = world.open_window(Instant::now() - LAG, world.loses);
+        let lasting = lasting + UNHEARD;
+        let window = world.open_window(world.safe_until(), world.loses);
         match self {
             Self::Standalone(..) => {}
             Self::Sentinel(trio) => {

@@ -1,13 +1,7 @@
 //! One game: created, its seats raced for, played by two clients a seat that race for every move, watched, and read to the
 //! last.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use reversi_proto::{to_wire, v1};
 use reversi_rules::{Color, Version};
@@ -28,8 +22,8 @@ use crate::{
 /// How many events a page of the record has.
 const PAGE: i32 = 20;
 
-/// Counts tables that are done until nothing breaks any more.
-pub const WAITING: &str = "games that waited for the end, lest they be lost";
+/// Counts what may be lost, and was.
+pub const LOST: &str = "acknowledged and lost, as told";
 
 /// What the players of a table share.
 #[derive(Clone)]
@@ -42,7 +36,6 @@ pub struct Table {
     pub tokens: HashMap<Color, String>,
     /// The right to end it.
     pub owner: String,
-    waits: Arc<AtomicBool>,
 }
 
 /// Plays a game from its creation to its end, and checks what was seen of it.
@@ -57,10 +50,10 @@ pub async fn play(world: Arc<World>, number: usize, mut random: Random) {
         }
         table.fill_seats(&mut random).await;
         table.play(&mut random).await;
-        table.read_all(&mut caller).await;
+        table.conclude(&mut caller).await;
         let _ = timeout(SETTLE, watchers.join_all()).await;
     }
-    world.windows_known().await;
+    world.all_safe().await;
     world.close(number);
     let log = std::mem::take(&mut *log.lock());
     if !log.calls.is_empty() {
@@ -92,7 +85,7 @@ fn count(world: &World, log: &Log) {
     let kept = |version: &Version| log.record.contains(version);
     for call in &log.calls {
         if matches!(&call.answer, Answer::Done(version) if !kept(version)) {
-            world.count("acknowledged and lost, as told");
+            world.count(LOST);
         }
     }
     let told = log.watches.iter().flat_map(|watch| &watch.told);
@@ -161,7 +154,6 @@ async fn create(caller: &mut Caller, log: &Shared) -> Option<Table> {
         log: log.clone(),
         tokens: created.seat_tokens.into_iter().map(token).collect(),
         owner: created.owner_token,
-        waits: Arc::default(),
     })
 }
 
@@ -243,14 +235,6 @@ impl Table {
         players.join_all().await;
     }
 
-    /// Waits until nothing breaks any more.
-    pub async fn wait(&self) {
-        if !self.waits.swap(true, Ordering::Relaxed) {
-            self.world.count(WAITING);
-        }
-        self.world.calmed().await;
-    }
-
     /// The game as it is now, which is noted; none if there is none, or no answer.
     pub async fn read(&self, caller: &mut Caller) -> Option<v1::Game> {
         let request = v1::GetGameRequest { game_id: self.log.lock().game_id.clone() };
@@ -277,8 +261,21 @@ impl Table {
         }
     }
 
+    /// Notes how the game is in the end.
+    async fn conclude(&self, caller: &mut Caller) {
+        loop {
+            let begun = Instant::now();
+            self.read_all(caller).await;
+            if self.world.lasts(begun, Instant::now()).await {
+                break;
+            }
+        }
+        self.log.lock().over = true;
+    }
+
     /// Reads the whole record, and then the game.
     async fn read_all(&self, caller: &mut Caller) {
+        self.log.lock().record.clear();
         let mut after = 0;
         loop {
             let request = v1::ListGameEventsRequest {

@@ -45,6 +45,7 @@ pub async fn watch(world: Arc<World>, log: Shared, start: Start, mut random: Ran
     let clients = world.clients();
     let mut have = (start == Start::Creation).then_some(Version::ZERO);
     while !log.is_broken() {
+        let mut ended = false;
         let request = v1::WatchGameRequest {
             game_id: game_id.clone(),
             resume_after: have.map(reversi_proto::to_wire::version),
@@ -54,7 +55,7 @@ pub async fn watch(world: Arc<World>, log: Shared, start: Start, mut random: Ran
             world.count("watches resumed");
         }
         note(Told::Asked(have));
-        let calm = world.is_calm();
+        let over = log.lock().over;
         let mut client = any(&clients, &mut random);
         let failed = match timeout(SILENCE, client.watch_game(request)).await {
             Err(_) => String::new(),
@@ -73,10 +74,10 @@ pub async fn watch(world: Arc<World>, log: Shared, start: Start, mut random: Ran
                     };
                     world.count("watch messages");
                     match hear(&log, number, message, &mut have) {
-                        Heard::End if calm || !world.loses => return,
+                        Heard::End if over || !world.loses => return,
+                        // What is over may be lost, and go on.
                         Heard::End => {
-                            // What is over may be lost, and go on.
-                            world.calmed().await;
+                            ended = true;
                             break String::new();
                         }
                         Heard::More if random.percent(LEAVES) => break String::new(),
@@ -87,11 +88,11 @@ pub async fn watch(world: Arc<World>, log: Shared, start: Start, mut random: Ran
         };
         let vanished = failed == "GAME_NOT_FOUND";
         note(Told::Failed(failed));
-        if vanished && calm {
+        if vanished && over {
             return;
         }
-        let pause = if vanished { random.millis(200, 500) } else { random.millis(5, 100) };
-        sleep(pause).await;
+        let pause = if vanished || ended { (200, 500) } else { (5, 100) };
+        sleep(random.millis(pause.0, pause.1)).await;
     }
 }
 

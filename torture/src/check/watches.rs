@@ -55,6 +55,7 @@ pub fn check(
             Told::Asked(after) => {
                 place.asked = Some((*at, false));
                 place.replays = after.is_some();
+                place.ended = false;
                 if place.have.is_some() && place.have != *after {
                     wrong("a watcher resumes after what it was told", String::new());
                 }

@@ -8,10 +8,8 @@ import pytest
 
 from composed import UP, A, B, Project, program
 from engine import REPOSITORY, wait_until
-from reversi.v1.rules_pb2 import BOARD_6X6, Rules
 from reversi_client import connect
-from spectator import Spectator
-from table import Table
+from watched import WatchedTable
 
 PROMETHEUS = REPOSITORY / ".tools" / "prometheus" / "usr" / "bin"
 
@@ -44,26 +42,15 @@ def query(expression: str) -> list[dict]:
 def test_a_game_goes_on_while_a_replica_is_replaced(project, rng):
     """Played at one and watched at the other, then at the other alone. Redis restarts as well."""
     with connect(A) as a, connect(B) as b:
-        table = Table(a, rng, Rules(board=BOARD_6X6, players=2))
-        watcher = Spectator(b, table.game.game_id)
-        watcher.wait_for("snapshot")
-        table.join()
-        for _ in range(8):
-            table.play()
+        table = WatchedTable(a, rng, watched_by=b)
+        table.play_to(8)
         project("stop", "reversid-a")
         table.stub = b
-        for _ in range(8):
-            table.play()
+        table.play_to(16)
         project("restart", "redis")
         project(*UP, "--wait", "reversid-a")
         table.stub = a
-        while not table.finished:
-            table.play()
-        watcher.finish()
-        record = table.record()
-    assert record[2:] == table.moves
-    assert watcher.events == record[1:]
-    assert "reset" not in watcher.kinds
+        table.play_out()
 
 
 def test_prometheus_sees_both_replicas(engine, image, project):

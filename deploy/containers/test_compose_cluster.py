@@ -3,10 +3,8 @@
 import pytest
 
 from composed import UP, A, B, Project
-from reversi.v1.rules_pb2 import BOARD_6X6, Rules
 from reversi_client import connect
-from spectator import Spectator
-from table import Table
+from watched import WatchedTable
 
 SERVICES = ["reversid-a", "reversid-b"]
 
@@ -26,18 +24,8 @@ def project(engine, redis_image):
 def test_a_game_goes_on_after_everything_was_put_away_and_started_again(project, rng):
     """With other addresses, maybe; volumes are kept."""
     with connect(A) as a, connect(B) as b:
-        table = Table(a, rng, Rules(board=BOARD_6X6, players=2))
-        watcher = Spectator(b, table.game.game_id)
-        watcher.wait_for("snapshot")
-        table.join()
-        for _ in range(8):
-            table.play()
+        table = WatchedTable(a, rng, watched_by=b)
+        table.play_to(8)
         project("down", "--timeout=30")
         project(*UP, "--wait", *SERVICES)
-        while not table.finished:
-            table.play()
-        watcher.finish()
-        record = table.record()
-    assert record[2:] == table.moves
-    assert watcher.events == record[1:]
-    assert "reset" not in watcher.kinds
+        table.play_out()

@@ -30,8 +30,7 @@ from reversi.v1.game_service_pb2_grpc import GameServiceStub
 from reversi.v1.rules_pb2 import Rules
 from reversi_client import bad_fields, call, connect, metadata, open_channel, reason
 from server import Server
-from spectator import Spectator
-from table import Table
+from watched import WatchedTable
 
 DEPLOYMENT = REPOSITORY / "docs" / "deployment.md"
 IDLE_SECONDS = 1.5
@@ -116,27 +115,17 @@ def test_replicas_are_rolled_amid_a_game(proxy, reversid, rng, tmp_path):
     with redis(tmp_path) as store:
         first, second = Server(reversid, store), Server(reversid, store)
         with proxy([first.address, second.address]) as (stub, _):
-            table = Table(stub, rng, Rules(players=2))
-            watcher = Spectator(stub, table.game.game_id)
-            watcher.wait_for("snapshot")
-            table.join()
+            table = WatchedTable(stub, rng, Rules(players=2))
             with second:
-                play_to(table, 10)
+                table.play_to(10)
                 with first:
                     pass
-                play_to(table, 20)
+                table.play_to(20)
                 replaced = Server(reversid, store, listen=first.address)
             with replaced:
-                play_to(table, 30)
-                while not table.finished:
-                    table.play()
-                watcher.finish()
-                record = table.record()
-    check_history(record)
-    assert record[2:] == table.moves
-    assert watcher.events == record[1:]
-    assert watcher.kinds.count("snapshot") == 1
-    assert "caught_up" in watcher.kinds, "the watch was never moved to another replica"
+                check_history(table.play_out())
+    assert table.watcher.kinds.count("snapshot") == 1
+    assert "caught_up" in table.watcher.kinds, "the watch was never moved to another replica"
 
 
 def test_a_client_balances_by_itself(reversid, rng, tmp_path):
@@ -149,20 +138,12 @@ def test_a_client_balances_by_itself(reversid, rng, tmp_path):
             address = f"ipv4:{staying.address},{going.address}"
             channel = open_channel(address, options=options)
             stub = GameServiceStub(channel)
-            table = Table(stub, rng, Rules(players=2))
-            watcher = Spectator(stub, table.game.game_id)
-            watcher.wait_for("snapshot")
-            table.join()
-            play_to(table, 22)
+            table = WatchedTable(stub, rng, Rules(players=2))
+            table.play_to(22)
             for server in staying, going:
                 assert server.log.count("/MakeMove") >= 8
         with channel:
-            while not table.finished:
-                table.play()
-            watcher.finish()
-            record = table.record()
-    assert record[2:] == table.moves
-    assert watcher.events == record[1:]
+            table.play_out()
 
 
 def test_a_refusal_comes_through_whole(proxy, reversid, certificate):
@@ -262,12 +243,6 @@ def abort(stub, game: Game, token: str):
     """Ends the game, and returns the event."""
     request = AbortGameRequest(game_id=game.game_id, owner_token=token)
     return call(stub.AbortGame, request).event
-
-
-def play_to(table: Table, revision: int) -> None:
-    """Plays until the game is there."""
-    while table.version.revision < revision:
-        table.play()
 
 
 def refusal(method, request) -> grpc.RpcError:

@@ -43,7 +43,8 @@ pub struct Playing {
 }
 
 impl Playing {
-    /// Begins so many games, with or without request ids; each move but the first waits for `pace` before it.
+    /// Begins so many games; each move but the first waits for `pace` before it. With request ids they are played through
+    /// failovers too, in which watchers may lose again what they saw before its caller was told.
     pub async fn start(server: &TestServer, games: usize, ids: bool, pace: Duration) -> Self {
         let mut playing = Self { games: JoinSet::new(), made: Arc::default() };
         for _ in 0..games {
@@ -90,7 +91,17 @@ async fn play(
         watching.spawn(async move {
             let mut seen: Vec<v1::GameEvent> = Vec::new();
             while seen.last().is_none_or(|event| event.status() != v1::GameStatus::Finished) {
-                seen.push(watch.event().await);
+                match watch.change().await {
+                    Ok(event) => seen.push(event),
+                    // What no caller was told of yet may be lost in a failover, and is then made again.
+                    Err(reset) if ids => {
+                        let now = reset.game.expect("a game").version.expect("a version");
+                        let of = |event: &v1::GameEvent| event.version.expect("a version");
+                        seen.retain(|event| of(event).revision <= now.revision);
+                        assert_eq!(seen.last().map_or(before, of), now, "it was seen before");
+                    }
+                    Err(reset) => panic!("nothing is lost here: {reset:?}"),
+                }
             }
             assert_eq!(watch.end().await, EndReason::GameFinished);
             assert_chained(&seen, before);

@@ -31,9 +31,16 @@ impl Watch {
     }
 
     pub async fn event(&mut self) -> v1::GameEvent {
+        let change = self.change().await;
+        change.unwrap_or_else(|reset| panic!("an event comes next, not {reset:?}"))
+    }
+
+    /// The next event, or what takes back those before.
+    pub async fn change(&mut self) -> Result<v1::GameEvent, v1::HistoryReset> {
         loop {
             match self.message().await {
-                Message::Event(event) => return event,
+                Message::Event(event) => return Ok(event),
+                Message::Reset(reset) => return Err(reset),
                 Message::Heartbeat(_) => {}
                 other => panic!("an event comes next, not {other:?}"),
             }

@@ -6,7 +6,7 @@ mod common;
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use common::{folds::assert_folds, watch::Watch, *};
@@ -169,6 +169,32 @@ async fn a_snapshot_that_was_fetched_is_restored_and_what_is_lost_is_told() {
         fs::copy(&backup, folder.join("dump.rdb")).expect("it is copied");
     };
     scene.restored(5, 6, restore).await;
+}
+
+/// Whoever is sent a copy counts as connected, and never confirms anything.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_that_is_fetched_holds_up_nothing_that_waits_for_replicas() {
+    // A primary begins a copy so long after it is asked for.
+    let trio = SentinelTrio::start(1, &["repl-diskless-sync-delay 3"]).await;
+    trio.is_well().await;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let backup = folder.path().join("backup.rdb");
+    let home = Home { url: trio.url(), redis: None, folder };
+    let server = TestServer::at(home, 2, &["--durability", "replicated"]).await;
+    let mut client = server.client().await;
+    let port = trio.nodes[0].server.port().to_string();
+    let mut fetching = Command::new("redis-cli")
+        .args(["-p", &port, "--rdb"])
+        .arg(&backup)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("redis-cli runs");
+    until("it is connected", async || trio.nodes[0].server.info("connected_slaves") == "2").await;
+    while fetching.try_wait().expect("it runs").is_none() {
+        create(&mut client, v1::Rules::default()).await;
+    }
+    assert!(fetching.wait().expect("it has ended").success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

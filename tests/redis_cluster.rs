@@ -188,6 +188,98 @@ async fn slots_that_migrate_under_play_cost_no_call_and_no_hint() {
     playing.end().await;
 }
 
+/// A slot that is on its way from one primary to another, and does not arrive before it is told to.
+struct Migrating<'a> {
+    cluster: &'a Cluster,
+    slot: String,
+    from: usize,
+    to: usize,
+}
+
+impl<'a> Migrating<'a> {
+    /// The slot of `key`, with all that is in it still where it was.
+    fn begin(cluster: &'a Cluster, key: &str) -> Self {
+        let slot = cluster.slot_of(key);
+        let from = cluster.primary_of(slot).expect("it has an owner");
+        let migrating = Self { cluster, slot: slot.to_string(), from, to: (from + 1) % 3 };
+        migrating.set(migrating.to, "IMPORTING", migrating.from);
+        migrating.set(migrating.from, "MIGRATING", migrating.to);
+        migrating
+    }
+
+    fn set(&self, at: usize, what: &str, whom: usize) {
+        let ask = |node: usize, command: &[&str]| self.cluster.nodes[node].server.ask(command);
+        let id = ask(whom, &["CLUSTER", "MYID"]);
+        assert_eq!(ask(at, &["CLUSTER", "SETSLOT", &self.slot, what, &id]), "OK");
+    }
+
+    /// Moves what is in it; the slot is still where it was.
+    fn move_keys(&self) {
+        let server = &self.cluster.nodes[self.from].server;
+        let port = self.cluster.nodes[self.to].server.port().to_string();
+        let keys = server.ask(&["CLUSTER", "GETKEYSINSLOT", &self.slot, "100"]);
+        let migrate = ["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS"];
+        let keys: Vec<_> = keys.lines().collect();
+        assert_eq!(server.ask(&[&migrate[..], &keys].concat()), "OK");
+    }
+
+    fn end(self) {
+        for node in [self.to, self.from] {
+            self.set(node, "NODE", self.to);
+        }
+    }
+}
+
+async fn slots_half_way_cost_no_call(durability: &str) {
+    let cluster = Cluster::start(&[]).await;
+    let server = replicas(&cluster, &["--durability", durability]).await;
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    let mut now = position(&table.game).clone();
+    // Without a request id, and with no more time than a call takes.
+    let mut play = async |client: &mut Client| {
+        for _ in 0..3 {
+            let color = Color::try_from(now.to_move).expect("a colour");
+            let request = table.play(color, &now.legal_moves[0]);
+            let made = client.make_move(request).await.expect("a legal move").into_inner();
+            now = made.event.and_then(|event| event.position).expect("a position");
+        }
+    };
+    let migrating = Migrating::begin(&cluster, &key(&table.id));
+    play(&mut client).await;
+    migrating.move_keys();
+    play(&mut client).await;
+    migrating.end();
+    play(&mut client).await;
+
+    let drawn = v1::BlockedSquares { count: Some(3), seed: Some(7), ..Default::default() };
+    let rules = v1::Rules { blocked_squares: Some(drawn), ..Default::default() };
+    let table = create(&mut client, rules.clone()).await;
+    let layout = table.game.layout.expect("a layout").layout_id;
+    let migrating = Migrating::begin(&cluster, &format!("rv:l:{layout}"));
+    create(&mut client, rules.clone()).await;
+    migrating.move_keys();
+    let by_id = v1::BlockedSquares { layout_id: layout.clone(), ..Default::default() };
+    let by_id = v1::Rules { blocked_squares: Some(by_id), ..Default::default() };
+    for rules in [rules, by_id] {
+        create(&mut client, rules.clone()).await;
+    }
+    migrating.end();
+    let found = client.get_layout(v1::GetLayoutRequest { layout_id: layout.clone() }).await;
+    let found = found.expect("it is there").into_inner().layout.expect("a layout");
+    assert_eq!(found.layout_id, layout);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slots_half_way_cost_no_call_where_changes_are_local() {
+    slots_half_way_cost_no_call("local").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slots_half_way_cost_no_call_where_changes_are_replicated() {
+    slots_half_way_cost_no_call("replicated").await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn promotions_in_good_order_cost_no_call_and_no_hint() {
     let cluster = Cluster::start(&[]).await;

@@ -300,6 +300,50 @@ async fn what_no_replica_has_is_not_acknowledged_in_a_cluster() {
     what_no_replica_has_is_not_acknowledged(Redis::cluster().await).await;
 }
 
+/// Which replicas have a change is told by number alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replica_that_may_not_be_promoted_does_not_stand_in_for_one_that_may() {
+    const ABLE: usize = 1;
+    const NEVER: usize = 2;
+    let trio = SentinelTrio::start(2, &[]).await;
+    let to = |node: usize, command: &[&str]| trio.nodes[node].server.ask(command);
+    to(NEVER, &["CONFIG", "SET", "replica-priority", "0"]);
+    for sentinel in &trio.sentinels {
+        reversi_testbed::until("all know that it may not be promoted", || {
+            let told = sentinel.server.ask(&["SENTINEL", "REPLICAS", "games"]);
+            told.contains("slave-priority\n0\n")
+        })
+        .await;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let home = Home { url: trio.url(), redis: None, folder };
+    let server = TestServer::at(home, 2, &["--durability", "replicated"]).await;
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+
+    // It answers whoever asks, so that nobody calls it down; its primary does not take its password.
+    to(ABLE, &["CONFIG", "SET", "masterauth", "wrong"]);
+    to(ABLE, &["CLIENT", "KILL", "TYPE", "master"]);
+    until("it has lost its primary", async || {
+        trio.nodes[ABLE].server.info("master_link_status") == "down"
+            && trio.nodes[PRIMARY].server.info("connected_slaves") == "1"
+    })
+    .await;
+    // One was waited for with the number of replicas that there were before; the next with those that there are.
+    for square in ["d3", "c3"] {
+        let now = get(&mut client, &table.id).await;
+        let color = Color::try_from(position(&now).to_move).expect("a colour");
+        let told = refusal(client.make_move(impatient(table.play(color, square))).await);
+        assert_eq!(told.reason, "STORE_UNAVAILABLE");
+    }
+    to(ABLE, &["CONFIG", "SET", "masterauth", ""]);
+    trio.is_well().await;
+    let now = get(&mut client, &table.id).await;
+    let color = Color::try_from(position(&now).to_move).expect("a colour");
+    let request = patient(table.play(color, &position(&now).legal_moves[0]));
+    client.make_move(request).await.expect("it is acknowledged again");
+}
+
 /// Without `replicated` the same is acknowledged and lost: so the tests above could fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_no_replica_has_is_acknowledged_by_default() {

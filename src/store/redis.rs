@@ -63,6 +63,7 @@ const SWEEPER_MS: u64 = 900_000;
 const SLICES_MAX: usize = 20;
 
 static COMMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis/commit.lua")));
+static LAYOUT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis/layout.lua")));
 static DELETE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("redis/delete.lua")));
 
 /// Games in Redis.
@@ -257,14 +258,10 @@ impl Store for RedisStore {
 
     async fn put_layout(&self, layout: Layout, until: Millis) -> Result<(), StoreError> {
         let key = &keys::layout(&layout.id());
-        let mut pipeline = redis::pipe();
-        let set = pipeline.cmd("SET").arg(key).arg(codec::layout_bytes(&layout, until));
-        set.arg("NX").arg("PXAT").arg(expiry(until)).ignore();
-        pipeline.cmd("PEXPIREAT").arg(key).arg(expiry(until)).arg("GT").ignore();
-        let pipeline = &pipeline;
-        let put = |mut connection| async move { pipeline.exec_async(&mut connection).await };
+        let arguments = &(codec::layout_bytes(&layout, until), expiry(until));
+        let put = |mut connection| async move { LAYOUT.run(&mut connection, key, arguments).await };
         // It may be put twice.
-        self.link.change(key, put).await.map_err(link::repeatable)
+        self.link.change::<(), _>(key, put).await.map_err(link::repeatable)
     }
 
     async fn layout(&self, id: &str) -> Result<Option<(Layout, Millis)>, StoreError> {

@@ -29,8 +29,13 @@ pub fn layout(id: &str) -> String {
     format!("rv:l:{id}")
 }
 
-/// What is written in the slot of `key` to see a replica take it in.
-pub fn marker(key: &str) -> String {
+/// What is written to see replicas take it in: one of many, so that one is in a slot that the server has.
+pub fn marker(number: u64) -> String {
+    format!("rv:w:{number}")
+}
+
+/// The same, in the slot of `key`: for a server that has none yet, to which this one is on its way.
+pub fn marker_beside(key: &str) -> String {
     format!("rv:w:{{{key}}}")
 }
 

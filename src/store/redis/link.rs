@@ -50,7 +50,8 @@ impl Link {
     /// Those of certificates that cannot be used.
     pub fn new(url: &RedisUrl) -> RedisResult<Self> {
         let servers = Arc::new(Servers::new(url.clone(), None)?);
-        let replication = url.is_replicated().then(|| Arc::new(Replication::new(url.clone())));
+        let replication =
+            url.is_replicated().then(|| Arc::new(Replication::new(url.clone(), servers.clone())));
         Ok(Self { servers, replication })
     }
 
@@ -127,16 +128,14 @@ impl Link {
             let connection = self.connection(&node).await?.asking(asking);
             let made = connection.made();
             let ticket = match replication {
-                Some(replication) => {
-                    Some(replication.begin(&node, &connection, &self.servers).await?)
-                }
+                Some(replication) => Some(replication.begin(&node, &connection).await?),
                 None => None,
             };
             let result = commands(connection).await;
             node.note(made, result.as_ref().err());
             let error = match (result, replication, ticket) {
                 (Ok(answer), Some(replication), Some(ticket)) => {
-                    let lasts = replication.wait(ticket, key, &self.servers).await;
+                    let lasts = replication.wait(ticket, key).await;
                     if lasts.is_err() {
                         // Perhaps a replica that is waited for is known to be gone by now.
                         self.servers.suspect();

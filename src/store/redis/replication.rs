@@ -1,11 +1,12 @@
 //! Waits until replicas have what was committed: durability `replicated`.
 //!
-//! All of those that could take the primary's place: of two replicas one can be promoted while the primary, which does not
-//! know it yet, still commits to the other.
+//! All of those that are not down: of two replicas one can be promoted while the primary, which does not know it yet, still
+//! commits to the other. WAIT tells how many replicas have something, not which.
 //!
 //! WAIT counts only what its own connection wrote, and holds that connection up. So each primary has one more
 //! connection, for waiting alone: a marker is written there after the commit was answered, and once a replica has the
-//! marker it has every earlier commit. One round covers all who came before it.
+//! marker it has every earlier commit. One round covers all who came before it. In a Cluster the marker is in any slot that
+//! stays with the primary, whatever becomes of those that its waiters wrote to.
 //!
 //! That holds only if nothing happened to the primary in between: the history of its data, which has a name of its own
 //! after every promotion and every start, must be the same before the commit and after the wait.
@@ -36,9 +37,13 @@ const REPLICAS_MIN: usize = 1;
 /// How long a marker is kept.
 const MARKER_MS: u64 = 10_000;
 
+/// How many markers a round tries, each in another slot: one that migrates may take none.
+const MARKERS_MAX: usize = 4;
+
 /// The waiters of all primaries.
 pub struct Replication {
     url: RedisUrl,
+    servers: Arc<Servers>,
     /// Held for a look, never across an await.
     waiters: Mutex<HashMap<Address, Arc<Waiter>>>,
 }
@@ -59,6 +64,7 @@ struct History {
 /// The waiting at one primary.
 struct Waiter {
     node: Node,
+    servers: Arc<Servers>,
     /// Held for a look, never across an await.
     state: Mutex<State>,
 }
@@ -68,6 +74,8 @@ struct State {
     /// What the primary was after the last round, and how many replicas followed it.
     seen: Option<History>,
     following: usize,
+    /// From which number on markers are tried.
+    marker: u64,
     /// The process that the commits' connection of this number leads to.
     run: Option<(u64, String)>,
     /// Who waits for the next round, and for which key.
@@ -76,18 +84,16 @@ struct State {
     running: bool,
 }
 
-/// Who waits.
+/// Who waits, and for what was written under which key.
 struct Waiting {
     key: String,
-    in_slots: bool,
-    replicas: usize,
     tell: oneshot::Sender<Result<History, String>>,
 }
 
 impl Replication {
     /// Nothing is connected yet.
-    pub fn new(url: RedisUrl) -> Self {
-        Self { url, waiters: Mutex::default() }
+    pub fn new(url: RedisUrl, servers: Arc<Servers>) -> Self {
+        Self { url, servers, waiters: Mutex::default() }
     }
 
     /// What the primary at `node` is now, before a commit over `connection`.
@@ -95,14 +101,9 @@ impl Replication {
     /// # Errors
     ///
     /// [`StoreError::NotDone`]: it cannot be seen.
-    pub async fn begin(
-        &self,
-        node: &Node,
-        connection: &Connection,
-        servers: &Servers,
-    ) -> Result<Ticket, StoreError> {
+    pub async fn begin(&self, node: &Node, connection: &Connection) -> Result<Ticket, StoreError> {
         let not_done = |error: RedisError| StoreError::NotDone(error.to_string());
-        let waiter = self.waiter(node, servers).map_err(not_done)?;
+        let waiter = self.waiter(node).map_err(not_done)?;
         let run = waiter.run_of(connection).await.map_err(not_done)?;
         let seen = waiter.state().seen.clone().filter(|seen| seen.run == run);
         let before = match seen {
@@ -116,21 +117,14 @@ impl Replication {
         Ok(Ticket { waiter, before })
     }
 
-    /// Waits until every replica that could take the primary's place has all that was committed since, under `key` too.
+    /// Waits until every replica that is not down has all that was committed since, under `key` too.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`]: one may not have it, though the commit was done.
-    pub async fn wait(
-        &self,
-        ticket: Ticket,
-        key: &str,
-        servers: &Servers,
-    ) -> Result<(), StoreError> {
+    pub async fn wait(&self, ticket: Ticket, key: &str) -> Result<(), StoreError> {
         let Ticket { waiter, before } = ticket;
-        let replicas = servers.replicas_of(waiter.node.address());
-        let round = waiter.next_round(key, servers.is_cluster(), replicas);
-        let after = round.await.map_err(StoreError::Unavailable)?;
+        let after = waiter.next_round(key).await.map_err(StoreError::Unavailable)?;
         match after == before {
             true => Ok(()),
             false => Err(StoreError::Unavailable("another primary has taken over".into())),
@@ -142,16 +136,17 @@ impl Replication {
         self.waiters().values().for_each(|waiter| waiter.node.close());
     }
 
-    fn waiter(&self, node: &Node, servers: &Servers) -> RedisResult<Arc<Waiter>> {
+    fn waiter(&self, node: &Node) -> RedisResult<Arc<Waiter>> {
         let address = node.address();
         let mut waiters = self.waiters();
         if let Some(waiter) = waiters.get(address) {
             return Ok(waiter.clone());
         }
         let node = Node::new(address.clone(), self.url.client(address)?, false, None);
-        let waiter = Arc::new(Waiter { node, state: Mutex::default() });
+        let servers = self.servers.clone();
+        let waiter = Arc::new(Waiter { node, servers, state: Mutex::default() });
         // One comes with a new primary, and those of primaries that are gone go.
-        waiters.retain(|address, _| servers.is_known(address));
+        waiters.retain(|address, _| self.servers.is_known(address));
         waiters.insert(address.clone(), waiter.clone());
         Ok(waiter)
     }
@@ -193,21 +188,16 @@ impl Waiter {
         let history = history(info)?;
         let mut state = self.state();
         state.seen = Some(history.clone());
-        state.following = info.get("connected_slaves").unwrap_or_default();
+        state.following = following(info);
         Ok(history)
     }
 
     /// Waits for a round that begins after this call.
-    async fn next_round(
-        self: &Arc<Self>,
-        key: &str,
-        in_slots: bool,
-        replicas: usize,
-    ) -> Result<History, String> {
+    async fn next_round(self: &Arc<Self>, key: &str) -> Result<History, String> {
         let (tell, told) = oneshot::channel();
         let begin = {
             let mut state = self.state();
-            state.waiting.push(Waiting { key: key.to_owned(), in_slots, replicas, tell });
+            state.waiting.push(Waiting { key: key.to_owned(), tell });
             !std::mem::replace(&mut state.running, true)
         };
         if begin {
@@ -216,17 +206,34 @@ impl Waiter {
         told.await.unwrap_or_else(|_| Err("a round was not ended".into()))
     }
 
-    async fn round(&self, waiting: &Waiting) -> RedisResult<History> {
+    /// A round; `key` is one of those that were written to.
+    async fn round(&self, key: &str) -> RedisResult<History> {
+        let address = self.node.address();
+        let mut from = self.state().marker;
+        for _ in 1..MARKERS_MAX {
+            let Some(number) = self.servers.number_at(address, keys::marker, from) else { break };
+            match self.round_by(&keys::marker(number), false).await {
+                Err(error) if is_of_slot(&error) => from = number + 1,
+                ended => {
+                    self.state().marker = number;
+                    return ended;
+                }
+            }
+        }
+        self.round_by(&keys::marker_beside(key), self.servers.is_cluster()).await
+    }
+
+    async fn round_by(&self, marker: &str, asking: bool) -> RedisResult<History> {
         // Of those that followed at the last round one may have been promoted since.
-        let wanted = waiting.replicas.max(self.state().following).max(REPLICAS_MIN);
+        let replicas = self.servers.replicas_of(self.node.address());
+        let wanted = replicas.max(self.state().following).max(REPLICAS_MIN);
         let connection = self.node.connection().await?;
         let mut connection = connection.patient(REPLICATED);
         let mut round = redis::pipe();
-        if waiting.in_slots {
-            // The key may be on its way to this server.
+        if asking {
             round.cmd("ASKING");
         }
-        round.cmd("SET").arg(keys::marker(&waiting.key)).arg("").arg("PX").arg(MARKER_MS);
+        round.cmd("SET").arg(marker).arg("").arg("PX").arg(MARKER_MS);
         round.cmd("WAIT").arg(wanted).arg(REPLICATED.as_millis() as u64);
         round.add_command(info());
         let count = round.len();
@@ -259,12 +266,25 @@ async fn rounds(waiter: Arc<Waiter>) {
             state.running = !waiting.is_empty();
             waiting
         };
-        let Some(most) = waiting.iter().max_by_key(|waiting| waiting.replicas) else { return };
-        let ended = waiter.round(most).await.map_err(|error| error.to_string());
+        let Some(first) = waiting.first() else { return };
+        let ended = waiter.round(&first.key).await.map_err(|error| error.to_string());
         for Waiting { tell, .. } in waiting {
             let _ = tell.send(ended.clone());
         }
     }
+}
+
+/// How many replicas follow, each with all that the primary has or soon; not those that are still sent their first copy, nor
+/// whoever is sent one for a backup.
+fn following(info: &InfoDict) -> usize {
+    let connected: usize = info.get("connected_slaves").unwrap_or_default();
+    let line = |number| info.get::<String>(&format!("slave{number}"));
+    (0..connected).filter_map(line).filter(|line| line.contains("state=online")).count()
+}
+
+/// Whether a server turned a key away because of its slot.
+fn is_of_slot(error: &RedisError) -> bool {
+    matches!(error.code(), Some("ASK" | "MOVED" | "TRYAGAIN"))
 }
 
 fn info() -> redis::Cmd {

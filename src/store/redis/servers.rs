@@ -1,15 +1,18 @@
 //! Which server has what: the one, the primary that Sentinels name, or the primaries of a Cluster by slots. Whoever finds a
 //! server changed says so, and the next to ask looks again; one look is shared by all.
 
+mod most;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use redis::{ErrorKind, RedisError, RedisResult, Value, aio::ConnectionLike as _};
-use tokio::{task::JoinSet, time::Instant};
+use redis::{ErrorKind, RedisError, RedisResult};
+use tokio::time::Instant;
 
+use self::most::ask_most;
 use super::{
     node::{Node, OnPush},
     slots::{Claims, SLOTS, Seen, slot},
@@ -19,8 +22,11 @@ use super::{
 /// How long after a look the next one is made, however often it is asked for.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
-/// How old what was seen may become: a primary that was cut off does not say so.
-const LOOK_MAX: Duration = Duration::from_secs(5);
+/// How old what was seen may become: a primary that was cut off, or has a successor and does not know, does not say so.
+const LOOK_MAX: Duration = Duration::from_millis(500);
+
+/// How many numbers are looked through for one that is at a server.
+const NUMBERS_MAX: u64 = 1_000;
 
 /// The servers of a store.
 pub struct Servers {
@@ -41,7 +47,7 @@ struct Map {
     owners: Vec<Option<Arc<Node>>>,
     /// Servers that a Cluster named, primaries or not.
     named: Vec<Address>,
-    /// How many replicas could take a primary's place.
+    /// How many replicas a primary has that are not down.
     replicas: HashMap<Address, usize>,
     /// Whether something was found that is not as it was seen.
     suspect: bool,
@@ -153,7 +159,7 @@ impl Servers {
         Ok(node)
     }
 
-    /// How many replicas could take the place of the primary at `address`; 0 where nobody says.
+    /// How many replicas the primary at `address` has that are not down; 0 where nobody says.
     pub fn replicas_of(&self, address: &Address) -> usize {
         self.map().replicas.get(address).copied().unwrap_or_default()
     }
@@ -161,6 +167,20 @@ impl Servers {
     /// Whether the server at `address` is one of those that were seen last.
     pub fn is_known(&self, address: &Address) -> bool {
         self.map().nodes.contains_key(address)
+    }
+
+    /// The first number from `from` on under which a key by this name is at the primary at `address`; none if it has next to no
+    /// slots.
+    pub fn number_at(
+        &self,
+        address: &Address,
+        name: impl Fn(u64) -> String,
+        from: u64,
+    ) -> Option<u64> {
+        let map = self.map();
+        let owner = |number: u64| map.owners[self.index(&name(number))].as_ref();
+        let mut numbers = from..from + NUMBERS_MAX;
+        numbers.find(|number| owner(*number).is_some_and(|owner| owner.address() == address))
     }
 
     /// Hears from a server that `key`, and its slot, is at another.
@@ -257,9 +277,9 @@ impl Servers {
             let primary: HashMap<String, String> = redis::from_redis_value(primary)?;
             let epoch = primary.get("config-epoch").and_then(|epoch| epoch.parse::<u64>().ok());
             let theirs: Vec<HashMap<String, String>> = redis::from_redis_value(theirs)?;
-            let able = theirs.iter().filter(|replica| could_replace(replica)).count();
+            let up = theirs.iter().filter(|replica| is_up(replica)).count();
             let most = replicas.entry(address.clone()).or_default();
-            *most = able.max(*most);
+            *most = up.max(*most);
             named.push((epoch, address));
         }
         let current = self.map().owners[0].clone();
@@ -349,48 +369,14 @@ impl Map {
     }
 }
 
-/// Whether a Sentinel could promote a replica that it describes so.
-fn could_replace(replica: &HashMap<String, String>) -> bool {
+/// Whether what Sentinels describe so is a replica, and not down. One that is only disconnected is not down: so is, for a moment,
+/// the one that has just been promoted, of which its primary does not know yet. Nor is one that may never be promoted: which
+/// replicas have a change is told by number alone, and this one's word must not stand for another's. Without a port it is
+/// somebody who was sent a copy for a backup.
+fn is_up(replica: &HashMap<String, String>) -> bool {
     let flags = replica.get("flags").map_or("", String::as_str);
-    // Not one that is only disconnected: so is, for a moment, the one that has just been promoted, of which its primary does not
-    // know yet.
-    let down = |flag| ["s_down", "o_down"].contains(&flag);
-    let never = replica.get("slave-priority").is_some_and(|priority| priority == "0");
-    !never && !flags.split(',').any(down)
-}
-
-/// Asks all of them at once for `N` answers each, until more than half have answered, or all that do.
-async fn ask_most<const N: usize>(
-    nodes: Vec<Arc<Node>>,
-    ask: redis::Pipeline,
-) -> RedisResult<Vec<(Arc<Node>, [Value; N])>> {
-    let most = nodes.len() / 2 + 1;
-    let mut asked = JoinSet::new();
-    for node in nodes {
-        let ask = ask.clone();
-        asked.spawn(async move {
-            let mut connection = node.connection().await?;
-            let answers = connection.req_packed_commands(&ask, 0, N).await;
-            node.note(connection.made(), answers.as_ref().err());
-            let answers: RedisResult<Vec<Value>> =
-                answers?.into_iter().map(Value::extract_error).collect();
-            let fewer = |_| RedisError::from((ErrorKind::Parse, "more answers were due"));
-            RedisResult::Ok((node, <[Value; N]>::try_from(answers?).map_err(fewer)?))
-        });
-    }
-    let mut told = Vec::new();
-    let mut failed = RedisError::from((ErrorKind::ClusterConnectionNotFound, "no server is known"));
-    while let Some(ended) = asked.join_next().await {
-        match ended {
-            Ok(Ok(answers)) => told.push(answers),
-            Ok(Err(error)) => failed = error,
-            Err(_) => {}
-        }
-        if told.len() >= most {
-            break;
-        }
-    }
-    if told.is_empty() { Err(failed) } else { Ok(told) }
+    let down = flags.split(',').any(|flag| ["s_down", "o_down"].contains(&flag));
+    !down && replica.get("port").is_none_or(|port| port != "0")
 }
 
 #[cfg(test)]

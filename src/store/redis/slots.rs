@@ -35,7 +35,7 @@ pub struct Claims {
     owners: Vec<Option<(u64, Address)>>,
     /// All servers named, primaries or not.
     named: Vec<Address>,
-    /// How many replicas could take a primary's place, as the server says that names most.
+    /// How many replicas a primary has that are not down, as the server says that names most.
     replicas: HashMap<Address, usize>,
 }
 
@@ -45,7 +45,7 @@ pub struct Seen {
     pub owners: Vec<Option<Address>>,
     /// All servers, each once.
     pub named: Vec<Address>,
-    /// How many replicas could take a primary's place.
+    /// How many replicas a primary has that are not down.
     pub replicas: HashMap<Address, usize>,
 }
 
@@ -74,7 +74,7 @@ impl Claims {
             let Some((address, id)) = servers.first() else { continue };
             let line = nodes.iter().find(|line| line.id == id);
             let epoch = line.map_or(0, |line| line.epoch);
-            let replicas = nodes.iter().filter(|line| line.could_replace == Some(id)).count();
+            let replicas = nodes.iter().filter(|line| line.replica_of == Some(id)).count();
             let most = self.replicas.entry(address.clone()).or_default();
             *most = replicas.max(*most);
             for owner in self.owners.get_mut(first..=last).into_iter().flatten() {
@@ -111,8 +111,9 @@ struct Line<'a> {
     id: &'a str,
     /// Of its last claim.
     epoch: u64,
-    /// Its primary, if it is a replica that could take its place.
-    could_replace: Option<&'a str>,
+    /// Its primary, if it is a replica that is not down. It counts even if it may never be promoted: which replicas have a
+    /// change is told by number alone, and its word must not stand for another's.
+    replica_of: Option<&'a str>,
 }
 
 impl<'a> Line<'a> {
@@ -122,8 +123,8 @@ impl<'a> Line<'a> {
             (words.next()?, words.next()?, words.next()?, words.next()?);
         let epoch = words.nth(2)?.parse().ok()?;
         let has = |flag| flags.split(',').any(|it| it == flag);
-        let could = has("slave") && !has("fail") && !has("nofailover") && !has("noaddr");
-        Some(Self { id, epoch, could_replace: Some(primary).filter(|_| could) })
+        let up = has("slave") && !has("fail") && !has("noaddr");
+        Some(Self { id, epoch, replica_of: Some(primary).filter(|_| up) })
     }
 }
 
@@ -186,7 +187,7 @@ mod tests {
             }
             let seen = claims.seen();
             let new = Address { host: "here".into(), port: 2 };
-            assert_eq!(seen.replicas[&new], 2);
+            assert_eq!(seen.replicas[&new], 3);
             assert_eq!(seen.owners[99], Some(new));
             assert_eq!(seen.owners[100], None);
             assert_eq!(seen.named.len(), 3);

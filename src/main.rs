@@ -9,7 +9,11 @@ use reversid::{
     settings::{Command, Flags, Health, Settings},
     telemetry,
 };
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::{
+    runtime::Handle,
+    signal::unix::{Signal, SignalKind, signal},
+    task::spawn_blocking,
+};
 
 /// Exit codes; `--help` tells them.
 const FAILED: u8 = 1;
@@ -62,7 +66,11 @@ fn main() -> ExitCode {
             ExitCode::from(CUT_OFF)
         }
         Err(error) => {
-            eprintln!("reversid: {error}");
+            // In the form of the log, unless that is told nothing.
+            tracing::error!("{error}");
+            if !tracing::enabled!(tracing::Level::ERROR) {
+                eprintln!("reversid: {error}");
+            }
             ExitCode::from(FAILED)
         }
     }
@@ -91,8 +99,17 @@ async fn live(settings: Settings) -> Result<Ended, String> {
     let mut signals = Signals::install().map_err(|error| format!("no signals: {error}"))?;
     let store = settings.store.to_string();
     let drain_timeout = settings.drain_timeout;
-    let app = App::build(settings).await?;
     tracing::info!(version = build_info::VERSION, commit = build_info::COMMIT, store, "reversid");
+    // On a thread of its own: after a crash all of a file is checked, which may take minutes.
+    let runtime = Handle::current();
+    let building = spawn_blocking(move || runtime.block_on(App::build(settings)));
+    let app = tokio::select! {
+        built = building => built.map_err(|error| format!("it was not built: {error}"))??,
+        () = signals.next() => {
+            tracing::info!("ended before it was ready");
+            return Ok(Ended::Drained);
+        }
+    };
     tracing::info!("listening on {}", app.address());
     if let Some(address) = app.admin_address() {
         tracing::info!("metrics at http://{address}/metrics");
@@ -102,7 +119,7 @@ async fn live(settings: Settings) -> Result<Ended, String> {
         tracing::info!(?drain_timeout, "draining; a second signal exits at once");
         tokio::spawn(async move {
             signals.next().await;
-            eprintln!("reversid: second signal, exiting at once");
+            tracing::warn!("second signal, exiting at once");
             std::process::exit(SECOND_SIGNAL);
         });
     })

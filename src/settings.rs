@@ -51,8 +51,8 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_REDIS_CA", value_name = "FILE")]
     redis_ca: Option<PathBuf>,
 
-    /// When a change is acknowledged: once it is in the store (local), or once every replica of Redis has it that could take
-    /// the primary's place (replicated).
+    /// When a change is acknowledged: once it is in the store (local), or once every replica of Redis has it that is not
+    /// down (replicated).
     #[arg(long, env = "REVERSID_DURABILITY", default_value = "local", value_name = "LEVEL")]
     durability: String,
 
@@ -101,7 +101,7 @@ pub struct Flags {
     watch_poll: String,
 
     /// What to log, as level or target=level, comma-separated: error, warn, info, debug, trace.
-    #[arg(long, env = "REVERSID_LOG", default_value = "info", value_name = "FILTER")]
+    #[arg(long, env = "REVERSID_LOG", default_value = LOG, value_name = "FILTER")]
     log: String,
 
     /// How the log is written: text, or json with one object a line.
@@ -113,8 +113,8 @@ pub struct Flags {
     #[arg(long, env = "REVERSID_OTLP_ENDPOINT", value_name = "URL")]
     otlp_endpoint: Option<String>,
 
-    /// Where to serve operators over HTTP: metrics at /metrics in the Prometheus text format, a backup of a file at /backup.
-    /// ADDRESS:PORT. Not served without it.
+    /// Where to serve operators over HTTP: metrics at /metrics in the Prometheus text format, a backup of a file at /backup;
+    /// and health by gRPC, also while --max-connections are open. ADDRESS:PORT. Not served without it.
     #[arg(long, env = "REVERSID_ADMIN_LISTEN", value_name = "ADDR")]
     admin_listen: Option<String>,
 }
@@ -122,7 +122,7 @@ pub struct Flags {
 /// What the binary does beside serving.
 #[derive(Subcommand, Clone, Debug)]
 pub enum Command {
-    /// Asks a running server whether it is well: exit code 0 if it is, else 1 and a line that says why.
+    /// Asks a running server whether it is well: exit code 0 if it is, else 1 and a line that says why; 64 for bad settings.
     ///
     /// It is well when its store can do its part, so that calls are welcome. It is not when it drains.
     Health(Health),
@@ -139,6 +139,9 @@ pub struct Health {
     #[arg(long)]
     pub live: bool,
 }
+
+/// What is logged unless told otherwise.
+const LOG: &str = "info";
 
 /// Where the server listens unless told otherwise.
 const LISTEN: &str = "127.0.0.1:7420";
@@ -236,10 +239,16 @@ fn given(text: &Option<String>) -> Option<String> {
 /// The variable that every program with this SDK takes its collector from.
 const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// Whether a collector can be there. Over TLS none can: one beside the server passes on to it.
+/// Whether a collector can be there. Over TLS none can: one beside the server passes on to it. It is told no password, which
+/// a log would have.
 fn is_endpoint(url: &str) -> bool {
-    let uri = http::Uri::try_from(url).ok();
-    uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.authority().is_some())
+    let uri = http::Uri::try_from(url).ok().filter(|uri| uri.scheme_str() == Some("http"));
+    let authority = uri.as_ref().and_then(http::Uri::authority);
+    authority.is_some_and(|authority| {
+        let (text, host) = (authority.as_str(), authority.host());
+        let port = authority.port().is_none_or(|port| port.as_str().parse::<u16>().is_ok());
+        !host.is_empty() && port && !text.contains('@') && !text.ends_with(':')
+    })
 }
 
 const MIN_TIME: Duration = Duration::from_millis(1);
@@ -254,8 +263,9 @@ impl Flags {
     /// A line for each bad one, for people.
     pub fn check(&self) -> Result<Settings, Vec<String>> {
         let mut reader = Reader { faults: Vec::new() };
-        let filter = tracing_subscriber::EnvFilter::try_new(&self.log).map(|_| self.log.clone());
-        let filter = filter.map_err(|error| format!("{:?} is no filter: {error}", self.log));
+        let log = if self.log.is_empty() { LOG } else { &self.log };
+        let filter = tracing_subscriber::EnvFilter::try_new(log).map(|_| log.to_owned());
+        let filter = filter.map_err(|error| format!("{log:?} is no filter: {error}"));
         let settings = Settings {
             listen: reader.address("listen", &self.listen),
             store: self.store(&mut reader),

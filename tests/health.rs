@@ -8,6 +8,7 @@ use common::{
     process::{Process, errors, reversid, run},
     *,
 };
+use reversi_proto::v1;
 use tokio::{net::TcpListener, time::sleep};
 
 /// The exit code, and the line that says why.
@@ -56,6 +57,21 @@ async fn the_address_is_the_servers_own_setting() {
     // Settings of a server say nothing to it.
     let ended = run(reversid(&["--store", "memory:", "health"])).await;
     assert_eq!(ended.status.code(), Some(64), "{}", errors(&ended));
+}
+
+#[tokio::test]
+async fn at_its_limit_of_connections_a_server_says_on_the_admin_port_that_it_lives() {
+    let own = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--store", "memory:"];
+    let server = Process::of(reversid(&[&own[..], &["--max-connections", "1"]].concat())).await;
+    let mut only = server.client().await;
+    create(&mut only, v1::Rules::default()).await;
+    let admin = server.admin().await.to_string();
+    for flags in [[].as_slice(), &["--live"]] {
+        let (code, said) = health(&server.address.to_string(), flags).await;
+        assert_eq!(code, Some(1), "nobody else is accepted: {said}");
+        let (code, said) = health(&admin, flags).await;
+        assert_eq!((code, said.contains("SERVING")), (Some(0), true), "{said}");
+    }
 }
 
 #[tokio::test]

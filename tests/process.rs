@@ -190,6 +190,32 @@ async fn a_second_signal_ends_it_at_once() {
     assert!(server.log().contains("second signal"), "{}", server.log());
 }
 
+/// A file that was not closed is checked as a whole before anything is served.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_ends_it_also_while_its_file_is_checked() {
+    const MIB: usize = 1 << 20;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let [open, left] = ["open", "left"].map(|name| folder.path().join(name));
+    let database = redb::Database::create(&open).expect("a file");
+    let writing = database.begin_write().expect("a transaction");
+    {
+        let large = redb::TableDefinition::<u64, &[u8]>::new("large");
+        let mut large = writing.open_table(large).expect("a table");
+        for key in 0..128 {
+            large.insert(key, vec![key as u8; MIB].as_slice()).expect("it is written");
+        }
+    }
+    writing.commit().expect("it is written");
+    std::fs::copy(&open, &left).expect("it is copied");
+    drop(database);
+    let store = format!("file:{}", left.display());
+    let mut server = Process::begun(reversid(&["--listen", "127.0.0.1:0", "--store", &store]));
+    server.logged("store=").await;
+    server.signal(&["TERM"]).await;
+    assert_eq!(server.ended().await.code(), Some(0), "{}", server.log());
+    assert!(server.log().contains("ended before it was ready"), "{}", server.log());
+}
+
 async fn second_process(file: &Path) -> String {
     let store = format!("file:{}", file.display());
     let ended = run(reversid(&["--listen", "127.0.0.1:0", "--store", &store])).await;

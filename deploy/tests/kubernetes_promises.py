@@ -47,7 +47,7 @@ def probes_ask_what_they_are_for(shape: Shape):
     """Readiness asks whether the store is there; a restart mends a process alone."""
     for name in ["startupProbe", "livenessProbe"]:
         probe = shape.container[name]
-        assert probe["grpc"] == {"port": shape.ports["grpc"]}, name
+        assert probe["grpc"] == {"port": shape.ports["admin"]}, name
         assert probe["failureThreshold"] * probe["periodSeconds"] >= 30, name
     readiness = shape.container["readinessProbe"]
     assert readiness["grpc"] == {"port": shape.ports["grpc"], "service": SERVICE}

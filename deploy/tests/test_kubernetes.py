@@ -117,7 +117,7 @@ BREAKS = [
     (
         "probes_ask_what_they_are_for",
         "redis",
-        put(7421, "container", "startupProbe", "grpc", "port"),
+        put(7420, "container", "livenessProbe", "grpc", "port"),
     ),
     ("the_pod_may_do_nothing", "redis", put(False, "pod", "securityContext", "runAsNonRoot")),
     ("the_pod_may_do_nothing", "redis", drop("pod", "securityContext", "seccompProfile")),

@@ -1,5 +1,6 @@
-//! The admin port: metrics in the Prometheus text format, and backups, over HTTP/1, for operators alone. Its bounds are its own,
-//! so that whoever is on it takes nothing from players.
+//! The admin port: metrics in the Prometheus text format and backups over HTTP, and health by gRPC, for operators alone. Its bounds
+//! are its own, so that whoever is on it takes nothing from players, nor they from it: at the limit of connections the process
+//! still says here that it lives.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,12 +15,16 @@ use tokio::{
     sync::{Semaphore, watch},
     time::{Instant, sleep, sleep_until},
 };
+use tonic_health::pb::health_server::{Health, HealthServer};
 
 use super::{backup, serve::ACCEPT_RETRY};
 use crate::{store::Store, telemetry::Scrape};
 
 /// Connections at once; more wait to be accepted.
 const ADMIN_CONNECTIONS_MAX: usize = 16;
+
+/// Streams of one connection over HTTP/2; a client's further requests wait in the client.
+const ADMIN_STREAMS_MAX: u32 = 4;
 
 /// How long a connection may last, which is for one request, unless that takes longer by its nature.
 const ADMIN_CONNECTION: Duration = Duration::from_secs(10);
@@ -51,13 +56,15 @@ impl Lease {
 }
 
 /// What is served.
-pub fn router(scrape: Scrape, store: Arc<dyn Store>) -> Router {
+pub fn router(scrape: Scrape, store: Arc<dyn Store>, health: HealthServer<impl Health>) -> Router {
     let download = async move |Extension(lease): Extension<Lease>| {
         backup::download(store.as_ref(), lease).await
     };
     Router::new()
         .route("/metrics", get(async move || metrics(&scrape)))
-        .route("/backup", get(download))
+        // To be told of it, it would have to be made.
+        .route("/backup", get(download).head(async || StatusCode::METHOD_NOT_ALLOWED))
+        .route_service("/grpc.health.v1.Health/{method}", health)
 }
 
 fn metrics(scrape: &Scrape) -> impl IntoResponse + use<> {
@@ -70,8 +77,9 @@ fn metrics(scrape: &Scrape) -> impl IntoResponse + use<> {
 
 /// Serves `router` on what `listener` accepts, until it is dropped.
 pub async fn serve(listener: TcpListener, router: Router) {
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    let mut builder = Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).keep_alive(false);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(ADMIN_STREAMS_MAX);
     let places = Arc::new(Semaphore::new(ADMIN_CONNECTIONS_MAX));
     loop {
         // Never closed.

@@ -109,7 +109,7 @@ impl App {
         let (health, health_service) = tonic_health::server::health_reporter();
         let in_flight = InFlight::new(settings.max_in_flight, tasks.clone(), telemetry.clone());
         let games = Games::new(service, watches);
-        let router = api::router(games, health_service, in_flight)
+        let router = api::router(games, health_service.clone(), in_flight)
             .map_err(|error| format!("the descriptors are broken: {error}"))?;
         api::report_alive(&health, true).await;
         let metrics = telemetry.metrics.clone();
@@ -125,7 +125,8 @@ impl App {
         // Serves until the end, so that the drain can be seen.
         let mut observers = JoinSet::new();
         if let Some((listener, _)) = admin {
-            observers.spawn(admin::serve(listener, admin::router(export.scrape(), store.clone())));
+            let router = admin::router(export.scrape(), store.clone(), health_service);
+            observers.spawn(admin::serve(listener, router));
         }
         let mut background = JoinSet::new();
         background.spawn(sweep(store.clone(), settings.sweep_interval, metrics));

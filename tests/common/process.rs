@@ -61,8 +61,18 @@ impl Process {
         Self::of(reversid(&[&base, flags].concat())).await
     }
 
-    /// Starts a command that becomes the binary.
-    pub async fn of(mut command: Command) -> Self {
+    /// Starts a command that becomes the binary, and waits until it listens.
+    pub async fn of(command: Command) -> Self {
+        let mut process = Self::begun(command);
+        let log = process.logged("listening on ").await;
+        let rest = log.split("listening on ").nth(1);
+        let address = rest.and_then(|rest| rest.split(['"', '\n']).next());
+        process.address = address.and_then(|text| text.parse().ok()).expect("an address is told");
+        process
+    }
+
+    /// Starts a command that becomes the binary, and waits for nothing.
+    pub fn begun(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -79,12 +89,7 @@ impl Process {
             }
         });
         let address = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut process = Self { child, address, log: logged };
-        let log = process.logged("listening on ").await;
-        let rest = log.split("listening on ").nth(1);
-        let address = rest.and_then(|rest| rest.split(['"', '\n']).next());
-        process.address = address.and_then(|text| text.parse().ok()).expect("an address is told");
-        process
+        Self { child, address, log: logged }
     }
 
     /// Where it serves metrics.

@@ -10,14 +10,17 @@ use common::{
     *,
 };
 use reversi_proto::v1::{self, Color};
-use reversi_testbed::RedisServer;
+use reversi_testbed::{Port, RedisServer};
 use reversid::store::{Store, StoreUrl};
 use tokio::task::JoinSet;
 
 /// What the real server logs of such a Redis, at the level of a warning.
 async fn warnings(flags: &[&str]) -> BTreeSet<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let redis = RedisServer::start(folder.path(), flags);
+    warnings_of(&RedisServer::start(folder.path(), flags)).await
+}
+
+async fn warnings_of(redis: &RedisServer) -> BTreeSet<String> {
     let url = redis.url();
     let server = Process::of(reversid(&["--listen", "127.0.0.1:0", "--store", &url])).await;
     let log = server.logged("ready").await;
@@ -39,6 +42,19 @@ async fn an_operator_is_warned_of_settings_that_lose_games() {
     assert_eq!(warnings(&evicting).await, [NOTHING.to_owned(), evicts("volatile-ttl")].into());
     let evicting = ["--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"];
     assert_eq!(warnings(&evicting).await, [evicts("allkeys-lru")].into());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operator_is_warned_of_a_cluster_that_is_taken_for_one_server() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let bus = Port::claim();
+    let number = bus.number().to_string();
+    let node = ["--cluster-enabled", "yes", "--cluster-port", &number, "--appendonly", "yes"];
+    let redis = RedisServer::start(folder.path(), &node);
+    assert_eq!(redis.ask(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]), "OK");
+    let warned = warnings_of(&redis).await;
+    assert_eq!(warned.len(), 1);
+    assert!(warned.iter().any(|warning| warning.contains("redis-cluster://")), "{warned:?}");
 }
 
 /// Settings that may not be read are not warned of, and nothing else is held up by that.

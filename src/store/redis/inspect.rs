@@ -19,7 +19,11 @@ pub async fn warnings(link: &Link, node: &Node) -> Result<Vec<String>, StoreErro
         tracing::info!(%error, "the settings of Redis cannot be read, and are not checked");
         HashMap::new()
     });
-    Ok(of_version(&version).into_iter().chain(of_settings(&config)).collect())
+    let is_node = info.get::<String>("redis_mode").as_deref() == Some("cluster");
+    let alone = (is_node && !link.servers().is_cluster()).then(|| {
+        "Redis is a node of a Cluster: redis-cluster:// finds the others, and follows a failover".into()
+    });
+    Ok(of_version(&version).into_iter().chain(alone).chain(of_settings(&config)).collect())
 }
 
 fn of_version(version: &str) -> Option<String> {

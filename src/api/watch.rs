@@ -6,16 +6,15 @@ use std::{
 };
 
 use reversi_proto::WatchFrame;
-use tokio::time::Instant;
 use tokio_stream::Stream;
 use tonic::{Request, Status};
 
-use super::{layers::Deadline, status::status};
-use crate::events::Watch;
+use super::status::status;
+use crate::{events::Watch, model::Deadline};
 
 /// When the caller of `request` stops to wait, if it said so.
-pub fn deadline_of<T>(request: &Request<T>) -> Option<Instant> {
-    request.extensions().get::<Deadline>().map(|deadline| deadline.0)
+pub fn deadline_of<T>(request: &Request<T>) -> Option<Deadline> {
+    request.extensions().get().copied()
 }
 
 /// The messages of a [`Watch`], and its error as a status.

@@ -135,6 +135,11 @@ impl CallSpan {
         call.with_context(self.0.clone().unwrap_or_default())
     }
 
+    /// Goes within, until what is returned is dropped.
+    pub fn enter(&self) -> impl Sized {
+        self.0.clone().unwrap_or_default().attach()
+    }
+
     /// Ends it with the answer's code and, of an error, its reason; the answer's headers get its context.
     pub fn end(&self, code: &'static str, reason: Option<&'static str>, headers: &mut HeaderMap) {
         let Some(context) = &self.0 else { return };

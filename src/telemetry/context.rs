@@ -52,12 +52,14 @@ pub(super) fn traceparent(span: &SpanContext) -> String {
     )
 }
 
-/// The trace and span that are current here, in hexadecimal; none outside of a call, or when nothing is traced.
-pub(super) fn current_ids() -> Option<(String, String)> {
+/// The trace that is current here and, of it, our own span, in hexadecimal. Where no spans are made a call still belongs to
+/// the trace of its caller.
+pub(super) fn current_ids() -> Option<(String, Option<String>)> {
     Context::map_current(|context| {
         let span = context.span();
         let span = span.span_context();
-        span.is_valid().then(|| (span.trace_id().to_string(), span.span_id().to_string()))
+        let own = (!span.is_remote()).then(|| span.span_id().to_string());
+        span.is_valid().then(|| (span.trace_id().to_string(), own))
     })
 }
 
@@ -79,7 +81,7 @@ impl Origin {
         Context::map_current(|context| {
             let span = context.span();
             let span = span.span_context();
-            let recorded = span.is_valid() && span.is_sampled();
+            let recorded = span.is_valid() && span.is_sampled() && !span.is_remote();
             recorded.then(|| Self { trace: span.trace_id(), span: span.span_id() })
         })
     }

@@ -85,7 +85,7 @@ struct Line {
     message: String,
     fields: Vec<(&'static str, Value)>,
     /// Of the trace and the span.
-    ids: Option<(String, String)>,
+    ids: Option<(String, Option<String>)>,
 }
 
 impl Line {
@@ -110,8 +110,10 @@ impl Line {
     fn text(&self) -> String {
         let Self { time, level, target, message, .. } = self;
         let mut text = format!("{time} {level:>5} {target}: {}", harmless(message));
-        let ids =
-            self.ids.iter().flat_map(|(trace, span)| [("trace_id", trace), ("span_id", span)]);
+        let ids = self.ids.iter().flat_map(|(trace, span)| {
+            let span = span.iter().map(|span| ("span_id", span));
+            std::iter::once(("trace_id", trace)).chain(span)
+        });
         let ids = ids.map(|(name, id)| (name, Value::from(id.as_str())));
         for (name, value) in self.fields.iter().cloned().chain(ids) {
             let plain = value.as_str().filter(|text| is_plain(text)).map(str::to_owned);
@@ -194,7 +196,9 @@ impl Serialize for Line {
         object.serialize_field("fields", &Fields(&self.fields))?;
         if let Some((trace, span)) = &self.ids {
             object.serialize_field("trace_id", trace)?;
-            object.serialize_field("span_id", span)?;
+            if let Some(span) = span {
+                object.serialize_field("span_id", span)?;
+            }
         }
         object.end()
     }

@@ -20,7 +20,7 @@ pub use self::{
     export::{Export, ExportSettings, Scrape},
     logs::{LogFormat, log},
     metrics::{Metrics, Present},
-    spans::{CallSpan, Caused, Spans, StoreKind, StoreSpan, note_game, note_revision},
+    spans::{CallSpan, Caused, Spans, StoreKind, StoreSpan, note_game, note_revision, noted_game},
 };
 use crate::model::{GameId, Millis};
 

@@ -21,12 +21,13 @@ use opentelemetry_sdk::trace::{SdkTracer, Span};
 
 use super::{
     Delivery,
-    context::{self, Origin, TRACEPARENT},
+    context::Origin,
     conventions::{
         DB_OPERATION_NAME, DB_SYSTEM_NAME, ERROR_TYPE, GAME_ID, GRPC, OTHER, REASON, REVISION,
         RPC_METHOD, RPC_METHOD_ORIGINAL, RPC_RESPONSE_STATUS_CODE, RPC_SYSTEM_NAME, STORE,
     },
     labels::{self, Operation},
+    w3c::{self, TRACEPARENT},
 };
 use crate::{error::StoreError, model::GameId};
 
@@ -53,7 +54,7 @@ impl Spans {
 
     /// Begins the span of a call: `method` is its full name, or none if it is none of ours; `path` is what was called.
     pub fn call(&self, method: Option<&'static str>, path: &str, headers: &HeaderMap) -> CallSpan {
-        let parent = context::received(headers).with_value(Game::default());
+        let parent = w3c::received(headers).with_value(Game::default());
         let Some(tracer) = &self.tracer else { return CallSpan(parent) };
         let mut attributes = vec![
             KeyValue::new(RPC_SYSTEM_NAME, GRPC),
@@ -171,7 +172,7 @@ impl CallSpan {
 }
 
 fn tell(span: &SpanContext, headers: &mut HeaderMap) {
-    if let Ok(value) = HeaderValue::try_from(context::traceparent(span)) {
+    if let Ok(value) = HeaderValue::try_from(w3c::traceparent(span)) {
         headers.insert(TRACEPARENT, value);
     }
 }

@@ -16,7 +16,7 @@ use serde::{
 };
 use serde_json::Value;
 use tracing::{
-    Event, Subscriber,
+    Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
 };
 use tracing_subscriber::{
@@ -93,7 +93,7 @@ impl Line {
         let metadata = event.metadata();
         let mut line = Self {
             time: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
-            level: metadata.level().as_str(),
+            level: level(metadata),
             target: metadata.target(),
             message: String::new(),
             fields: Vec::new(),
@@ -122,6 +122,14 @@ impl Line {
             let _ = write!(text, " {name}={shown}");
         }
         text
+    }
+}
+
+/// The level of an event. What OpenTelemetry's libraries call an error is a collector that is away, and no fault of ours.
+fn level(metadata: &Metadata<'_>) -> &'static str {
+    match *metadata.level() {
+        Level::ERROR if metadata.target().starts_with("opentelemetry") => Level::WARN.as_str(),
+        level => level.as_str(),
     }
 }
 
@@ -284,6 +292,13 @@ mod tests {
             rest,
             format!(" WARN {}: said plain=file:x/y.redb spaced=\"a b=c\"\n", module_path!())
         );
+    }
+
+    #[test]
+    fn a_collector_that_is_away_is_no_error() {
+        let events = || tracing::error!(target: "opentelemetry_sdk", "away");
+        let line = written(LogFormat::Text, events);
+        assert!(line.contains(" WARN opentelemetry_sdk: away"), "{line}");
     }
 
     #[test]

@@ -102,6 +102,7 @@ async fn lines_name_their_trace_and_refusals_are_told_at_debug_alone() {
     assert_eq!(refused["level"], "DEBUG");
     assert_eq!(refused["fields"]["path"], "/reversi.v1.GameService/MakeMove");
     assert_eq!(refused["fields"]["code"], "FAILED_PRECONDITION");
+    assert!(refused["fields"]["millis"].is_u64(), "{refused}");
     assert_eq!((&refused["trace_id"], &refused["span_id"]), (&span.trace.into(), &span.id.into()));
     let ours =
         |line: &&Value| line["target"].as_str().is_some_and(|own| own.starts_with("reversid"));

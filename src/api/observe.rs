@@ -32,7 +32,11 @@ const METHODS: [&str; 13] = [
 ];
 
 /// What health and reflection are called under.
-const QUESTIONS_PATH: &str = "/grpc.";
+const QUESTIONS: [&str; 3] = [
+    "/grpc.health.v1.Health/",
+    "/grpc.reflection.v1.ServerReflection/",
+    "/grpc.reflection.v1alpha.ServerReflection/",
+];
 
 /// A call that is told of: until the headers of its answer are there, which for a watch is until it is open.
 pub struct Call<'a> {
@@ -70,7 +74,7 @@ impl<'a> Call<'a> {
     ) -> Option<Self> {
         let uri = request.uri().clone();
         let path = uri.path();
-        if path.starts_with(QUESTIONS_PATH) {
+        if QUESTIONS.iter().any(|service| path.starts_with(service)) {
             return None;
         }
         let method = METHODS.into_iter().find(|method| path.strip_prefix('/') == Some(method));
@@ -101,7 +105,7 @@ impl<'a> Call<'a> {
             self.telemetry.metrics.refusal(reason);
         }
         // What is our fault was logged, with its cause, where the status was made.
-        let (path, millis) = (self.uri.path(), took.as_millis());
+        let (path, millis) = (self.uri.path(), took.as_millis() as u64);
         tracing::debug!(path, code, reason, millis, "{what}");
     }
 }

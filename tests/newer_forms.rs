@@ -21,6 +21,7 @@ on_store!(
     every_call_about_it_says_so_and_changes_nothing,
     a_watch_delivers_what_it_can_read_and_then_says_that_this_server_is_too_old,
     the_log_says_what_is_too_new_and_what_to_do,
+    a_sweep_says_once_what_it_cannot_read,
 );
 
 fn newer(bytes: &mut [u8]) {
@@ -182,6 +183,37 @@ async fn a_watch_delivers_what_it_can_read_and_then_says_that_this_server_is_too
     client.make_move(table.play(Color::White, "c3")).await.expect("a legal move");
     let next = resumed.event().await;
     assert_chained(&[event, next], before.expect("a version"));
+}
+
+/// However many sets of the index the games are in.
+async fn a_sweep_says_once_what_it_cannot_read(store: StoreKind) {
+    let home = store.home();
+    let flags = ["--listen", "127.0.0.1:0", "--store", &home.url, "--sweep-interval", "100ms"];
+    let server = Process::of(reversid(&flags)).await;
+    let mut client = server.client().await;
+    let labelled = async |of: &str, client: &mut Client| {
+        let labels = (0..32).map(|number| (format!("{of}{number}"), "x".to_owned())).collect();
+        create_with(client, v1::CreateGameRequest { labels, ..Default::default() }).await.id
+    };
+    for of in ["a", "b"] {
+        let damaged = labelled(of, &mut client).await;
+        change(&home, Stored::Game(&damaged), |bytes| bytes.truncate(7));
+        let later = labelled(of, &mut client).await;
+        change(&home, Stored::Game(&later), |bytes| newer(bytes));
+    }
+    for level in [" ERROR ", " WARN "] {
+        let lines = || -> Vec<String> {
+            let log = server.log();
+            let told = log.lines().filter(|line| line.contains("left out"));
+            told.filter(|line| line.contains(level)).map(str::to_owned).collect()
+        };
+        let before = lines().len();
+        until("there were three more sweeps", async || lines().len() >= before + 3).await;
+        // The first of them may have begun before all the games were changed.
+        for line in &lines()[before + 1..] {
+            assert!(line.contains("count=2") && line.contains("a sweep"), "{line}");
+        }
+    }
 }
 
 /// An operator reads of it in the log, once a listing and not once a game, and of a whole file at the start.

@@ -104,7 +104,9 @@ async fn silent() -> (String, mpsc::Receiver<TcpStream>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_is_down_costs_nothing() {
-    costs_nothing(Processors::All, &nobody().await).await;
+    let log = costs_nothing(Processors::All, &nobody().await).await;
+    assert!(log.contains(" WARN opentelemetry"), "it is told: {log}");
+    assert!(!log.contains("ERROR"), "and is no fault of ours: {log}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,11 +5,14 @@ mod common;
 use common::{
     collector::Collector,
     process::{Process, reversid},
+    stored::{Stored, change},
+    watch::Watch,
     *,
 };
 use reversi_proto::v1::{self, Color};
 use reversi_testbed::RedisServer;
 use serde_json::Value;
+use tonic::{Code, Request};
 
 /// A new line and a whole line of a forger's, in both forms of a terminal's escape.
 const HOSTILE: &str = "x\n2026-01-01T00:00:00Z ERROR reversid: forged a=\"b\u{1b}[31m\u{9b}2J";
@@ -99,6 +102,7 @@ async fn lines_name_their_trace_and_refusals_are_told_at_debug_alone() {
     assert_eq!(refused["level"], "DEBUG");
     assert_eq!(refused["fields"]["path"], "/reversi.v1.GameService/MakeMove");
     assert_eq!(refused["fields"]["code"], "FAILED_PRECONDITION");
+    assert!(refused["fields"]["millis"].is_u64(), "{refused}");
     assert_eq!((&refused["trace_id"], &refused["span_id"]), (&span.trace.into(), &span.id.into()));
     let ours =
         |line: &&Value| line["target"].as_str().is_some_and(|own| own.starts_with("reversid"));
@@ -127,4 +131,52 @@ async fn a_store_that_is_away_is_an_error_with_its_cause() {
     let log = server.logged("the store is unavailable").await;
     let line = log.lines().find(|line| line.contains("the store is unavailable")).expect("a line");
     assert!(line.contains(" ERROR ") && line.contains("refused"), "{line}");
+}
+
+/// Nothing is exported: what operators have is the log alone.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_fault_names_its_game_and_the_callers_trace() {
+    let home = StoreKind::Redis.home();
+    let flags = ["--listen=127.0.0.1:0", "--store", &home.url, "--log-format=json"];
+    let server = Process::of(reversid(&flags)).await;
+    let mut client = server.client().await;
+    let table = create(&mut client, v1::Rules::default()).await;
+    let traces = [(); 2].map(|()| request_id().replace('-', ""));
+    let parents = traces.each_ref().map(|trace| format!("00-{trace}-b7ad6b7169203331-01"));
+    let mut watching =
+        Request::new(v1::WatchGameRequest { game_id: table.id.clone(), ..Default::default() });
+    watching.metadata_mut().insert("traceparent", parents[0].parse().expect("ASCII"));
+    let opened = client.watch_game(watching).await.expect("the watch opens");
+    assert_eq!(opened.metadata().get("traceparent"), None, "there is no span of ours");
+    let mut watch = Watch(opened.into_inner());
+    watch.snapshot().await;
+    // Of a newer release, and with the next revision.
+    change(&home, Stored::Game(&table.id), |bytes| {
+        bytes[0] += 1;
+        bytes[9] += 1;
+    });
+    assert_eq!(watch.failure().await.reason, "SERVER_OUTDATED");
+    change(&home, Stored::Game(&table.id), |bytes| {
+        bytes[0] -= 1;
+        bytes.truncate(7);
+    });
+    let mut reading = Request::new(v1::GetGameRequest { game_id: table.id.clone() });
+    reading.metadata_mut().insert("traceparent", parents[1].parse().expect("ASCII"));
+    assert_eq!(refusal(client.get_game(reading).await).code, Code::Internal);
+
+    let log = server.log();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object"));
+    let said = [
+        ("WARN", "a newer release wrote what was asked for"),
+        ("ERROR", "a call failed by a fault of ours"),
+    ];
+    let lines: Vec<_> =
+        lines.filter(|line| said.iter().any(|(_, said)| line["message"] == *said)).collect();
+    assert_eq!(lines.len(), 2, "{log}");
+    for ((line, trace), (level, message)) in lines.iter().zip(traces).zip(said) {
+        assert_eq!((&line["level"], &line["message"]), (&level.into(), &message.into()));
+        assert_eq!(line["fields"]["game_id"], table.id, "{line}");
+        assert_eq!(line["trace_id"], trace, "{line}");
+        assert_eq!(line.get("span_id"), None, "{line}");
+    }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use common::{
-    metrics::{http, scrape},
+    metrics::{Samples, http, scrape},
     process::{Process, reversid},
     raw::Raw,
     watch::Watch,
@@ -49,8 +49,9 @@ async fn every_metric_of_the_documents_is_there_and_no_other() {
     watch.event().await;
     let samples = scrape(server.admin().await).await;
 
-    let told = document("telemetry.md");
-    let told: BTreeMap<_, _> = rows(&told)
+    let text = document("telemetry.md");
+    assert!(text.contains("`target_info`"), "it is not an instrument, but it is there");
+    let told: BTreeMap<_, _> = rows(&text)
         .filter(|cells| cells.len() == 5)
         .map(|cells| {
             // What goes up and down is a gauge to Prometheus.
@@ -219,7 +220,14 @@ async fn nothing_that_a_client_makes_up_becomes_a_value_of_a_label() {
     let after = scrape(admin).await;
     assert!(!after.text.contains("made-up"), "{}", after.text);
     let unknown = ["rpc_method=\"_OTHER\"", "rpc_response_status_code=\"UNIMPLEMENTED\""];
-    assert_eq!(after.sum("rpc_server_call_duration_seconds_count", &unknown), 50.0);
+    let unknown =
+        |samples: &Samples| samples.sum("rpc_server_call_duration_seconds_count", &unknown);
+    assert_eq!(unknown(&after), 50.0);
+    // Neither health nor reflection, whatever its package.
+    for path in ["/grpc.foo/Bar", "/grpc.health.v1.Healthy/Check", "/grpc.health.v1.Health/Check"] {
+        raw.call(path, &[], Bytes::from_static(&[0; 5])).await;
+    }
+    assert_eq!(unknown(&scrape(admin).await), 52.0, "health and reflection alone are left out");
     let new: Vec<_> = after.values_of("rpc_method").into_iter().collect();
     let known = ["_OTHER", "reversi.v1.GameService/CreateGame", "reversi.v1.GameService/GetGame"];
     assert_eq!(new, known);

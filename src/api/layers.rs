@@ -23,6 +23,7 @@ use tonic::{Code, Status};
 use super::{observe::Call, status::status};
 use crate::{
     error::{Error, Faults},
+    model::Deadline,
     telemetry::Telemetry,
 };
 
@@ -50,10 +51,6 @@ const IN_FLIGHT_RETRY: Duration = Duration::from_millis(100);
 const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
 
 const SERVICE_PATH: &str = "/reversi.v1.GameService/";
-
-/// When the caller stops to wait; in the extensions of a request.
-#[derive(Clone, Copy, Debug)]
-pub struct Deadline(pub Instant);
 
 /// The calls that are in flight.
 #[derive(Clone)]
@@ -89,10 +86,11 @@ pub async fn pass(State(in_flight): State<InFlight>, request: Request, next: Nex
     if !grpc {
         return StatusCode::UNSUPPORTED_MEDIA_TYPE.into_response();
     }
-    let call = Call::begin(&in_flight.telemetry, &request);
+    let deadline = request.headers().get("grpc-timeout").and_then(timeout).map(Deadline::after);
+    let call = Call::begin(&in_flight.telemetry, &request, deadline);
     let answer = async {
         match request.uri().path().starts_with(SERVICE_PATH) {
-            true => bound(&in_flight, request, next).await,
+            true => bound(&in_flight, request, deadline, next).await,
             false => next.run(request).await,
         }
     };
@@ -104,35 +102,46 @@ pub async fn pass(State(in_flight): State<InFlight>, request: Request, next: Nex
 
 /// Bounds a call of the contract: its deadline, its message, and how many are in flight. Only a call whose whole message
 /// is here is in flight.
-async fn bound(in_flight: &InFlight, request: Request, next: Next) -> Response {
-    let start = Instant::now();
-    let asked = request.headers().get("grpc-timeout").and_then(timeout);
+async fn bound(
+    in_flight: &InFlight,
+    request: Request,
+    deadline: Option<Deadline>,
+    next: Next,
+) -> Response {
+    let last = Instant::now() + CALL_MAX;
+    let last = deadline.map_or(last, |deadline| deadline.at.min(last));
     let (mut parts, body) = request.into_parts();
-    if let Some(asked) = asked {
-        parts.extensions.insert(Deadline(start + asked));
+    if let Some(deadline) = deadline {
+        parts.extensions.insert(deadline);
     }
     // Ours counts; tonic's would answer CANCELLED.
     parts.headers.remove("grpc-timeout");
     let call = async {
-        let (message, _large) = receive(body, &in_flight.large_messages).await?;
+        let (message, _large) = receive(body, deadline, &in_flight.large_messages).await?;
         let _place = in_flight.place()?;
         Ok(explain(Request::from_parts(parts, message), next).await)
     };
-    let last = asked.map_or(CALL_MAX, |asked| asked.min(CALL_MAX));
-    let answered = tokio::time::timeout_at(start + last, call).await;
+    let answered = tokio::time::timeout_at(last, call).await;
     answered.unwrap_or(Err(Error::Deadline)).unwrap_or_else(refusal)
 }
 
 /// Reads a whole message; with it comes a place among the large ones, if it is one.
 async fn receive(
     mut body: Body,
+    deadline: Option<Deadline>,
     large_messages: &Semaphore,
 ) -> Result<(Body, Option<SemaphorePermit<'_>>), Error> {
     let malformed = |problem| Err(Error::Invalid(Faults::one("", problem)));
     let mut message = BytesMut::new();
     let mut place = None;
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return malformed("is not a whole message") };
+        let Ok(frame) = frame else {
+            // The caller went.
+            return match deadline.is_some_and(Deadline::is_near) {
+                true => Err(Error::Deadline),
+                false => malformed("is not a whole message"),
+            };
+        };
         let Ok(data) = frame.into_data() else { continue };
         if message.len() + data.len() > MESSAGE_PREFIX + MESSAGE_MAX {
             return Err(Error::Limit { limit: "message_bytes", retry: None });

@@ -7,8 +7,12 @@ use http::{HeaderMap, Uri};
 use reversi_proto::code_name;
 use tonic::{Code, Status};
 
-use super::status::Reason;
-use crate::telemetry::{CallSpan, OTHER, Telemetry};
+use super::status::{Reason, status};
+use crate::{
+    error::Error,
+    model::Deadline,
+    telemetry::{CallSpan, OTHER, Telemetry},
+};
 
 /// The methods of the contract, by their full names. Whatever else is called has no name of its own in metrics.
 const METHODS: [&str; 13] = [
@@ -28,7 +32,11 @@ const METHODS: [&str; 13] = [
 ];
 
 /// What health and reflection are called under.
-const QUESTIONS_PATH: &str = "/grpc.";
+const QUESTIONS: [&str; 3] = [
+    "/grpc.health.v1.Health/",
+    "/grpc.reflection.v1.ServerReflection/",
+    "/grpc.reflection.v1alpha.ServerReflection/",
+];
 
 /// A call that is told of: until the headers of its answer are there, which for a watch is until it is open.
 pub struct Call<'a> {
@@ -37,48 +45,50 @@ pub struct Call<'a> {
     method: Option<&'static str>,
     span: CallSpan,
     begun: Instant,
+    deadline: Option<Deadline>,
     answered: bool,
 }
 
-/// What became of a call whose caller did not wait for the answer.
-const CANCELLED: &str = "CANCELLED";
-
+/// The caller did not wait for the answer: because of its deadline, for which its own clock is the first to act, or of its
+/// own accord.
 impl Drop for Call<'_> {
     fn drop(&mut self) {
         if !self.answered {
-            let method = self.method.unwrap_or(OTHER);
-            self.telemetry.metrics.call(method, CANCELLED, self.begun.elapsed());
-            self.span.end(CANCELLED, None, &mut HeaderMap::new());
+            let (code, reason) = match self.deadline.is_some_and(Deadline::is_near) {
+                true => told(&status(Error::Deadline)),
+                false => (code_name(Code::Cancelled), None),
+            };
+            let _within = self.span.enter();
+            self.tell("not waited for", code, reason);
+            self.span.end(code, reason, &mut HeaderMap::new());
         }
     }
 }
 
 impl<'a> Call<'a> {
     /// Begins with `request`, unless it is one that nothing is told of.
-    pub fn begin(telemetry: &'a Telemetry, request: &Request) -> Option<Self> {
+    pub fn begin(
+        telemetry: &'a Telemetry,
+        request: &Request,
+        deadline: Option<Deadline>,
+    ) -> Option<Self> {
         let uri = request.uri().clone();
         let path = uri.path();
-        if path.starts_with(QUESTIONS_PATH) {
+        if QUESTIONS.iter().any(|service| path.starts_with(service)) {
             return None;
         }
         let method = METHODS.into_iter().find(|method| path.strip_prefix('/') == Some(method));
         let span = telemetry.spans.call(method, path, request.headers());
-        Some(Self { telemetry, uri, method, span, begun: Instant::now(), answered: false })
+        let begun = Instant::now();
+        Some(Self { telemetry, uri, method, span, begun, deadline, answered: false })
     }
 
     /// Answers it with what `call` gives.
     pub async fn answer(mut self, call: impl Future<Output = Response>) -> Response {
         let told = async {
             let response = call.await;
-            let took = self.begun.elapsed();
             let (code, reason) = outcome(&response);
-            self.telemetry.metrics.call(self.method.unwrap_or(OTHER), code, took);
-            if let Some(reason) = reason {
-                self.telemetry.metrics.refusal(reason);
-            }
-            // What is our fault was logged, with its cause, where the status was made.
-            let (path, millis) = (self.uri.path(), took.as_millis());
-            tracing::debug!(path, code, reason, millis, "answered");
+            self.tell("answered", code, reason);
             (response, code, reason)
         };
         let (mut response, code, reason) = self.span.within(told).await;
@@ -86,12 +96,29 @@ impl<'a> Call<'a> {
         self.answered = true;
         response
     }
+
+    /// Counts and logs what became of it.
+    fn tell(&self, what: &str, code: &'static str, reason: Option<&'static str>) {
+        let took = self.begun.elapsed();
+        self.telemetry.metrics.call(self.method.unwrap_or(OTHER), code, took);
+        if let Some(reason) = reason {
+            self.telemetry.metrics.refusal(reason);
+        }
+        // What is our fault was logged, with its cause, where the status was made.
+        let (path, millis) = (self.uri.path(), took.as_millis() as u64);
+        tracing::debug!(path, code, reason, millis, "{what}");
+    }
 }
 
-/// The name of the answer's code and, of an error of ours, its reason.
+/// The name of a status's code and, of one of ours, its reason.
+fn told(status: &Status) -> (&'static str, Option<&'static str>) {
+    (code_name(status.code()), Reason::of(status))
+}
+
+/// The same of an answer.
 fn outcome(response: &Response) -> (&'static str, Option<&'static str>) {
     if let Some(status) = response.extensions().get::<Status>() {
-        return (code_name(status.code()), Reason::of(status));
+        return told(status);
     }
     let status = response.headers().get("grpc-status");
     (status.map_or("OK", |code| code_name(Code::from_bytes(code.as_bytes()))), None)

@@ -7,7 +7,11 @@ use reversi_rules::Color;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-use crate::error::{Error, Faults, Refusal, StoreError};
+use crate::{
+    error::{Error, Faults, Refusal, StoreError},
+    model::GameId,
+    telemetry::noted_game,
+};
 
 const DOMAIN: &str = "reversi.v1";
 
@@ -61,6 +65,8 @@ const NEWER_RETRY: Duration = Duration::from_secs(1);
 
 /// What the caller is told of `error`.
 pub fn status(error: Error) -> Status {
+    let game_id = noted_game();
+    let game_id = game_id.as_ref().map(GameId::as_str);
     match &error {
         Error::Invalid(faults) => {
             Answer::new(Code::InvalidArgument, "INVALID_FIELD").faults(faults)
@@ -85,7 +91,7 @@ pub fn status(error: Error) -> Status {
                 .retry(Some(STORE_RETRY))
         }
         Error::Store(error @ StoreError::NewerForm(_)) => {
-            tracing::warn!(%error, "a newer release wrote what was asked for");
+            tracing::warn!(%error, game_id, "a newer release wrote what was asked for");
             Answer::new(Code::Unavailable, "SERVER_OUTDATED")
                 .text("written by a newer server than this one: nothing was changed; retry, another may be newer")
                 .retry(Some(NEWER_RETRY))
@@ -96,7 +102,7 @@ pub fn status(error: Error) -> Status {
         Error::WatcherTooSlow => Answer::new(Code::ResourceExhausted, "WATCHER_TOO_SLOW"),
         Error::Unimplemented { .. } => Answer::new(Code::Unimplemented, "UNIMPLEMENTED"),
         Error::Store(StoreError::Corrupt(cause)) | Error::Internal(cause) => {
-            tracing::error!(cause, "a call failed by a fault of ours");
+            tracing::error!(cause, game_id, "a call failed by a fault of ours");
             Answer::new(Code::Internal, "INTERNAL").text("internal error")
         }
     }

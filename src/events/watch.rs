@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::{Error, StoreError},
-    model::{GameId, jittered},
+    model::{Deadline, GameId, jittered},
     sabotage::{Sabotage, sabotaged},
     store::Patience,
     telemetry::{
@@ -67,7 +67,7 @@ pub struct WatchGame {
     /// Whether a slow reader gets a snapshot in place of what it would have to catch up on.
     pub latest_only: bool,
     /// When the caller's deadline passes.
-    pub deadline: Option<Instant>,
+    pub deadline: Option<Deadline>,
 }
 
 /// All open watches. Cheap to clone.
@@ -238,13 +238,13 @@ fn watch_end(result: &Result<Ended, Error>) -> WatchEnd {
 }
 
 impl Run {
-    async fn until_end(mut self, deadline: Option<Instant>) -> (Self, Result<Ended, Error>) {
+    async fn until_end(mut self, deadline: Option<Deadline>) -> (Self, Result<Ended, Error>) {
         let lifetime = sleep_until(Instant::now() + jittered(self.settings.lifetime));
         let draining = self.draining.clone();
         let messages = self.messages.clone();
-        let deadline = async {
+        let passed = async {
             match deadline {
-                Some(deadline) => sleep_until(deadline).await,
+                Some(deadline) => sleep_until(deadline.at).await,
                 None => std::future::pending().await,
             }
         };
@@ -252,10 +252,12 @@ impl Run {
             result = self.deliver() => result,
             () = lifetime => Err(Error::StreamLifetime),
             () = draining.cancelled() => Err(Error::Draining),
-            () = deadline => Err(Error::Deadline),
+            () = passed => Err(Error::Deadline),
             () = messages.closed() => Ok(Ended::Gone),
         };
-        (self, result)
+        let by_deadline =
+            matches!(result, Ok(Ended::Gone)) && deadline.is_some_and(Deadline::is_near);
+        (self, if by_deadline { Err(Error::Deadline) } else { result })
     }
 
     /// Sends what is pending, in order, as fast as it is taken; ends after an `end` message.

@@ -11,4 +11,4 @@ pub use ids::{
     CommandHash, GameId, RequestId, RequestMark, Role, Salt, Token, TokenHash, command_hash, random,
 };
 pub use record::{Act, Creation, Player, Record};
-pub use time::{Lifetimes, Millis, TOMBSTONE, jittered};
+pub use time::{Deadline, Lifetimes, Millis, TOMBSTONE, jittered};

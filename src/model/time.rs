@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio::time::Instant;
+
 /// Milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
@@ -21,6 +23,34 @@ impl Millis {
     /// How long from `earlier` until this; zero if it is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// When a caller stops to wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    /// By our clock.
+    pub at: Instant,
+    /// From here on it is near.
+    near: Instant,
+}
+
+impl Deadline {
+    /// How long before it a deadline is near: a tenth of the time that was asked for, within these bounds. The caller's own
+    /// clock runs ahead of ours, by however long its call took to get here, and some callers round the time up.
+    const NEAR_MIN: Duration = Duration::from_millis(20);
+    const NEAR_MAX: Duration = Duration::from_secs(1);
+
+    /// So long from now on.
+    pub fn after(wait: Duration) -> Self {
+        let now = Instant::now();
+        let near = (wait / 10).clamp(Self::NEAR_MIN, Self::NEAR_MAX);
+        Self { at: now + wait, near: now + wait.saturating_sub(near) }
+    }
+
+    /// Whether it has passed or is about to: a caller who goes now goes because of it.
+    pub fn is_near(self) -> bool {
+        Instant::now() >= self.near
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use reversi_rules::{Color, Version};
-use tokio::time::Instant;
 
 use super::{
     Service, alive,
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, Refusal},
-    model::{Act, Event, Game, GameId, Millis, Role, TOMBSTONE, Token},
+    model::{Act, Deadline, Event, Game, GameId, Millis, Role, TOMBSTONE, Token},
     store::Commit,
     telemetry::{Cause, labels, note_game},
 };
@@ -44,7 +43,7 @@ impl Service {
     pub async fn change(
         &self,
         command: ChangeGame,
-        deadline: Option<Instant>,
+        deadline: Option<Deadline>,
     ) -> Result<Changed, Error> {
         note_game(&command.game_id);
         let service = self.clone();
@@ -126,7 +125,7 @@ impl Service {
         &self,
         id: GameId,
         token: Option<Token>,
-        deadline: Option<Instant>,
+        deadline: Option<Deadline>,
     ) -> Result<(), Error> {
         note_game(&id);
         let service = self.clone();

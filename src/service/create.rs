@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use reversi_rules::{BlockedRequest, Color, Layout, Rules};
-use tokio::time::Instant;
 
 use super::{Service, command::CreateGame, noted, settled};
 use crate::{
     error::{Error, Faults, Refusal},
     model::{
-        Act, Creation, Game, GameId, Millis, Record, RequestMark, Role, Stored, Token,
+        Act, Creation, Deadline, Game, GameId, Millis, Record, RequestMark, Role, Stored, Token,
         command_hash, random,
     },
     store::{Commit, Lookup},
@@ -42,7 +41,7 @@ impl Service {
     pub async fn create(
         &self,
         command: CreateGame,
-        deadline: Option<Instant>,
+        deadline: Option<Deadline>,
     ) -> Result<Created, Error> {
         let service = self.clone();
         let created = self.detach(async move {

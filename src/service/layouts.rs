@@ -1,12 +1,11 @@
 //! Layouts of their own, for any number of games.
 
 use reversi_rules::{Board, Layout};
-use tokio::time::Instant;
 
 use super::{Service, read, settled};
 use crate::{
     error::Error,
-    model::{Millis, random},
+    model::{Deadline, Millis, random},
 };
 
 /// Asks for a layout to be drawn.
@@ -31,7 +30,7 @@ impl Service {
     pub async fn draw_layout(
         &self,
         command: DrawLayout,
-        deadline: Option<Instant>,
+        deadline: Option<Deadline>,
     ) -> Result<Layout, Error> {
         let DrawLayout { board, handicap_corners, count, seed } = command;
         let seed = seed.unwrap_or_else(|| u64::from_be_bytes(random()));
@@ -52,7 +51,7 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::LayoutNotFound`]; [`Error::Store`].
-    pub async fn get_layout(&self, id: &str, deadline: Option<Instant>) -> Result<Layout, Error> {
+    pub async fn get_layout(&self, id: &str, deadline: Option<Deadline>) -> Result<Layout, Error> {
         read(deadline, || self.layout(id)).await
     }
 }

@@ -29,7 +29,7 @@ pub use self::{
 use crate::{
     error::{Error, StoreError},
     events::Hub,
-    model::{GameId, Lifetimes, Millis, RequestId, Stored},
+    model::{Deadline, GameId, Lifetimes, Millis, RequestId, Stored},
     store::{Lookup, Patience, Store},
     telemetry::{
         self, Telemetry,
@@ -125,7 +125,7 @@ fn alive(lookup: Lookup) -> Result<Arc<Stored>, Error> {
 }
 
 /// Attempts to read, and anew while the store is away.
-async fn read<T, F>(deadline: Option<Instant>, attempt: impl Fn() -> F) -> Result<T, Error>
+async fn read<T, F>(deadline: Option<Deadline>, attempt: impl Fn() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
 {
@@ -136,7 +136,7 @@ where
 /// Attempts a change, and anew while the store is away. After an answer that was lost, what stands under a request tells
 /// whether an earlier attempt has happened. Without a request nothing tells, and that attempt is the last.
 async fn settled<T, F>(
-    deadline: Option<Instant>,
+    deadline: Option<Deadline>,
     request: Option<&RequestId>,
     attempt: impl Fn() -> F,
 ) -> Result<T, Error>

@@ -1,11 +1,9 @@
 //! Reading games: one, many, and the record of one.
 
-use tokio::time::Instant;
-
 use super::{Service, noted, read};
 use crate::{
     error::Error,
-    model::{Event, Fold, Game, GameId, Millis},
+    model::{Deadline, Event, Fold, Game, GameId, Millis},
     store::{Listing, Query},
     telemetry::note_game,
 };
@@ -25,7 +23,7 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::GameNotFound`]; [`Error::Store`].
-    pub async fn get(&self, id: &GameId, deadline: Option<Instant>) -> Result<Game, Error> {
+    pub async fn get(&self, id: &GameId, deadline: Option<Deadline>) -> Result<Game, Error> {
         note_game(id);
         let game = read(deadline, || self.load(id)).await.map(|stored| stored.game.clone());
         noted(game, Game::version)
@@ -36,7 +34,7 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::Store`].
-    pub async fn list(&self, query: &Query, deadline: Option<Instant>) -> Result<Listing, Error> {
+    pub async fn list(&self, query: &Query, deadline: Option<Deadline>) -> Result<Listing, Error> {
         let list = || async { Ok(self.store.list(query).await?) };
         let mut listing = read(deadline, list).await?;
         let now = Millis::now();
@@ -54,7 +52,7 @@ impl Service {
         id: &GameId,
         after: u64,
         limit: usize,
-        deadline: Option<Instant>,
+        deadline: Option<Deadline>,
     ) -> Result<Events, Error> {
         note_game(id);
         let stored = read(deadline, || self.load(id)).await;

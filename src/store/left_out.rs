@@ -1,6 +1,8 @@
 //! What a listing or a sweep passes over because this release cannot read it. It stays as it is, for one that can, and stands in
 //! nobody's way; the log has one line for all of it.
 
+use std::collections::HashSet;
+
 use crate::error::StoreError;
 
 /// Entries that could not be read.
@@ -8,6 +10,8 @@ use crate::error::StoreError;
 pub struct LeftOut {
     newer: Kind,
     corrupt: Kind,
+    /// Under which ids, of what was noted once.
+    noted: HashSet<String>,
 }
 
 /// How many, and the first of them.
@@ -34,6 +38,15 @@ impl LeftOut {
         kind.count += 1;
         kind.first.get_or_insert_with(|| (id.to_owned(), error));
         Ok(())
+    }
+
+    /// The same of what may be come upon again, which counts once.
+    ///
+    /// # Errors
+    ///
+    /// `error`, when it says nothing about what is stored.
+    pub fn note_once(&mut self, id: &str, error: StoreError) -> Result<(), StoreError> {
+        if self.noted.insert(id.to_owned()) { self.note(id, error) } else { Ok(()) }
     }
 
     /// Says it, if there is anything to say: one line for those of a newer release, which is to be expected while replicas

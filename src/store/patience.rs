@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use crate::model::jittered;
+use crate::model::{Deadline, jittered};
 
 /// How long attempts go on for a caller who has no deadline.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,10 +27,12 @@ pub struct Patience {
 
 impl Patience {
     /// Until shortly before `deadline`, or for a moment.
-    pub fn until(deadline: Option<Instant>) -> Self {
+    pub fn until(deadline: Option<Deadline>) -> Self {
         let now = Instant::now();
         let until = match deadline {
-            Some(deadline) => (deadline.checked_sub(LAST).unwrap_or(now)).min(now + PATIENCE_MAX),
+            Some(deadline) => {
+                (deadline.at.checked_sub(LAST).unwrap_or(now)).min(now + PATIENCE_MAX)
+            }
             None => now + PATIENCE,
         };
         Self { until }

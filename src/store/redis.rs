@@ -48,7 +48,10 @@ pub use self::{
     slots::redirection,
     url::{Address, FORMS, RedisUrl},
 };
-use super::{Backup, BackupError, Commit, Listing, Lookup, Patience, Query, Store, Swept, codec};
+use super::{
+    Backup, BackupError, Commit, Listing, Lookup, Patience, Query, Store, Swept, codec,
+    left_out::LeftOut,
+};
 use crate::{
     error::StoreError,
     model::{Game, GameId, Lifetimes, Millis, Stored, random},
@@ -282,18 +285,20 @@ impl Store for RedisStore {
     async fn sweep(&self, now: Millis) -> Result<Swept, StoreError> {
         let mut round = self.round.lock().await;
         let mut begun = std::mem::replace(&mut *round, Round::new());
-        let mut swept = Swept::default();
+        let (mut swept, mut left_out) = (Swept::default(), LeftOut::default());
         if !sweep::may_sweep(&self.link, &self.name, SWEEPER_MS).await? {
             return Ok(swept);
         }
         for _ in 0..SLICES_MAX {
-            let (next, removed, ended) = begun.slice(&self.link, self.lifetimes, now).await?;
+            let (next, removed, ended) =
+                begun.slice(&self.link, self.lifetimes, now, &mut left_out).await?;
             begun = next;
             swept.removed += removed;
             if ended {
                 break;
             }
         }
+        left_out.log("a sweep");
         // Slow and steady: the next slices come with the next call.
         *round = begun;
         Ok(swept)

@@ -16,7 +16,7 @@ use serde::{
 };
 use serde_json::Value;
 use tracing::{
-    Event, Subscriber,
+    Event, Level, Metadata, Subscriber,
     field::{Field, Visit},
 };
 use tracing_subscriber::{
@@ -85,7 +85,7 @@ struct Line {
     message: String,
     fields: Vec<(&'static str, Value)>,
     /// Of the trace and the span.
-    ids: Option<(String, String)>,
+    ids: Option<(String, Option<String>)>,
 }
 
 impl Line {
@@ -93,7 +93,7 @@ impl Line {
         let metadata = event.metadata();
         let mut line = Self {
             time: humantime::format_rfc3339_micros(SystemTime::now()).to_string(),
-            level: metadata.level().as_str(),
+            level: level(metadata),
             target: metadata.target(),
             message: String::new(),
             fields: Vec::new(),
@@ -110,8 +110,10 @@ impl Line {
     fn text(&self) -> String {
         let Self { time, level, target, message, .. } = self;
         let mut text = format!("{time} {level:>5} {target}: {}", harmless(message));
-        let ids =
-            self.ids.iter().flat_map(|(trace, span)| [("trace_id", trace), ("span_id", span)]);
+        let ids = self.ids.iter().flat_map(|(trace, span)| {
+            let span = span.iter().map(|span| ("span_id", span));
+            std::iter::once(("trace_id", trace)).chain(span)
+        });
         let ids = ids.map(|(name, id)| (name, Value::from(id.as_str())));
         for (name, value) in self.fields.iter().cloned().chain(ids) {
             let plain = value.as_str().filter(|text| is_plain(text)).map(str::to_owned);
@@ -120,6 +122,14 @@ impl Line {
             let _ = write!(text, " {name}={shown}");
         }
         text
+    }
+}
+
+/// The level of an event. What OpenTelemetry's libraries call an error is a collector that is away, and no fault of ours.
+fn level(metadata: &Metadata<'_>) -> &'static str {
+    match *metadata.level() {
+        Level::ERROR if metadata.target().starts_with("opentelemetry") => Level::WARN.as_str(),
+        level => level.as_str(),
     }
 }
 
@@ -194,7 +204,9 @@ impl Serialize for Line {
         object.serialize_field("fields", &Fields(&self.fields))?;
         if let Some((trace, span)) = &self.ids {
             object.serialize_field("trace_id", trace)?;
-            object.serialize_field("span_id", span)?;
+            if let Some(span) = span {
+                object.serialize_field("span_id", span)?;
+            }
         }
         object.end()
     }
@@ -280,6 +292,13 @@ mod tests {
             rest,
             format!(" WARN {}: said plain=file:x/y.redb spaced=\"a b=c\"\n", module_path!())
         );
+    }
+
+    #[test]
+    fn a_collector_that_is_away_is_no_error() {
+        let events = || tracing::error!(target: "opentelemetry_sdk", "away");
+        let line = written(LogFormat::Text, events);
+        assert!(line.contains(" WARN opentelemetry_sdk: away"), "{line}");
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl Metrics {
             refusals: counter(
                 "reversi.refusals",
                 "{call}",
-                "Calls that were answered with an error, by its reason.",
+                "Calls of the contract that ended with an error, by its reason.",
             ),
             in_flight: present(
                 "reversi.calls.in_flight",

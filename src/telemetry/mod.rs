@@ -1,8 +1,8 @@
 //! What the process says of itself: traces and metrics, by OTLP and as Prometheus text, and the log.
 //!
-//! `logs` writes the log; `spans` makes every span there is, and `context` carries traces in, out and along; `metrics`
-//! declares every instrument, with the closed sets of `labels`; `conventions` holds the names of others that are used;
-//! `export` sends it all, within bounds, and never in anybody's way.
+//! `logs` writes the log; `spans` makes every span there is, `w3c` reads the contexts of callers, and `context` carries
+//! them along; `metrics` declares every instrument, with the closed sets of `labels`; `conventions` holds the names of
+//! others that are used; `export` sends it all, within bounds, and never in anybody's way.
 
 mod context;
 mod conventions;
@@ -11,6 +11,7 @@ pub mod labels;
 mod logs;
 mod metrics;
 mod spans;
+mod w3c;
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -20,7 +21,7 @@ pub use self::{
     export::{Export, ExportSettings, Scrape},
     logs::{LogFormat, log},
     metrics::{Metrics, Present},
-    spans::{CallSpan, Caused, Spans, StoreKind, StoreSpan, note_game, note_revision},
+    spans::{CallSpan, Caused, Spans, StoreKind, StoreSpan, note_game, note_revision, noted_game},
 };
 use crate::model::{GameId, Millis};
 

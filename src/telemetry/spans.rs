@@ -6,7 +6,7 @@
 use std::{
     future::Future,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -21,12 +21,13 @@ use opentelemetry_sdk::trace::{SdkTracer, Span};
 
 use super::{
     Delivery,
-    context::{self, Origin, TRACEPARENT},
+    context::Origin,
     conventions::{
         DB_OPERATION_NAME, DB_SYSTEM_NAME, ERROR_TYPE, GAME_ID, GRPC, OTHER, REASON, REVISION,
         RPC_METHOD, RPC_METHOD_ORIGINAL, RPC_RESPONSE_STATUS_CODE, RPC_SYSTEM_NAME, STORE,
     },
     labels::{self, Operation},
+    w3c::{self, TRACEPARENT},
 };
 use crate::{error::StoreError, model::GameId};
 
@@ -53,8 +54,8 @@ impl Spans {
 
     /// Begins the span of a call: `method` is its full name, or none if it is none of ours; `path` is what was called.
     pub fn call(&self, method: Option<&'static str>, path: &str, headers: &HeaderMap) -> CallSpan {
-        let Some(tracer) = &self.tracer else { return CallSpan(None) };
-        let parent = context::received(headers);
+        let parent = w3c::received(headers).with_value(Game::default());
+        let Some(tracer) = &self.tracer else { return CallSpan(parent) };
         let mut attributes = vec![
             KeyValue::new(RPC_SYSTEM_NAME, GRPC),
             KeyValue::new(RPC_METHOD, method.unwrap_or(OTHER)),
@@ -67,7 +68,7 @@ impl Spans {
             .span_builder(method.unwrap_or(GRPC))
             .with_kind(SpanKind::Server)
             .with_attributes(attributes);
-        CallSpan(Some(parent.with_span(builder.start_with_context(tracer, &parent))))
+        CallSpan(parent.with_span(builder.start_with_context(tracer, &parent)))
     }
 
     /// Begins the span of a call of the store, if it is for a call that is recorded.
@@ -126,19 +127,32 @@ pub struct StoreKind {
     pub is_database: bool,
 }
 
-/// A call's span, which is the parent of what the call does.
-pub struct CallSpan(Option<Context>);
+/// A call's span, which is the parent of what the call does; its caller's, where nobody takes ours.
+pub struct CallSpan(Context);
+
+/// Which game a call is about. Kept beside the span, which may not be recorded.
+#[derive(Default)]
+struct Game(OnceLock<GameId>);
 
 impl CallSpan {
+    /// Of the call that this is part of.
+    pub fn current() -> Self {
+        Self(Context::current())
+    }
+
     /// Runs the call within.
     pub fn within<F: Future>(&self, call: F) -> impl Future<Output = F::Output> {
-        call.with_context(self.0.clone().unwrap_or_default())
+        call.with_context(self.0.clone())
+    }
+
+    /// Goes within, until what is returned is dropped.
+    pub fn enter(&self) -> impl Sized {
+        self.0.clone().attach()
     }
 
     /// Ends it with the answer's code and, of an error, its reason; the answer's headers get its context.
     pub fn end(&self, code: &'static str, reason: Option<&'static str>, headers: &mut HeaderMap) {
-        let Some(context) = &self.0 else { return };
-        let span = context.span();
+        let span = self.0.span();
         if span.is_recording() {
             span.set_attribute(KeyValue::new(RPC_RESPONSE_STATUS_CODE, code));
             if let Some(reason) = reason {
@@ -149,13 +163,16 @@ impl CallSpan {
                 span.set_status(Status::error(""));
             }
         }
-        tell(span.span_context(), headers);
+        let context = span.span_context();
+        if context.is_valid() && !context.is_remote() {
+            tell(context, headers);
+        }
         span.end();
     }
 }
 
 fn tell(span: &SpanContext, headers: &mut HeaderMap) {
-    if let Ok(value) = HeaderValue::try_from(context::traceparent(span)) {
+    if let Ok(value) = HeaderValue::try_from(w3c::traceparent(span)) {
         headers.insert(TRACEPARENT, value);
     }
 }
@@ -175,9 +192,19 @@ impl StoreSpan {
     }
 }
 
-/// Says on the current span which game its call is about.
+/// Says on the current span, and for the log, which game its call is about.
 pub fn note_game(id: &GameId) {
+    Context::map_current(|context| {
+        if let Some(Game(game)) = context.get() {
+            game.get_or_init(|| id.clone());
+        }
+    });
     note(|| KeyValue::new(GAME_ID, id.as_str().to_owned()));
+}
+
+/// Which game the current call is about, once that was noted.
+pub fn noted_game() -> Option<GameId> {
+    Context::map_current(|context| context.get::<Game>()?.0.get().cloned())
 }
 
 /// Says on the current span which revision its call made or saw.

@@ -104,11 +104,12 @@ pub async fn list(link: &Link, query: &Query) -> Result<Listing, StoreError> {
     let share = wanted.min(2 * wanted / sets.len() + 8);
     let mut found = Vec::new();
     let mut matching = 0;
+    let mut left_out = LeftOut::default();
     while matching <= query.limit && found.len() <= SCAN_MAX {
         let places = next_places(link, &sets, after.as_deref(), share).await?;
         let Some(last) = places.last() else { break };
         after = Some(last.clone());
-        let mut games = games_at(link, &places, "a listing").await?;
+        let mut games = games_at(link, &places, &mut left_out).await?;
         for place in places {
             // A row that names nothing is passed over here, and the sweep removes it.
             let Ok(cursor) = Cursor::read(&place) else { continue };
@@ -117,6 +118,7 @@ pub async fn list(link: &Link, query: &Query) -> Result<Listing, StoreError> {
             found.push((cursor, stored));
         }
     }
+    left_out.log("a listing");
     Ok(query.page(found.into_iter().map(Ok)).unwrap_or_default())
 }
 
@@ -164,11 +166,11 @@ impl There {
     }
 }
 
-/// What is there of the games that places stand for. What cannot be read is said once, as left out `during` something.
+/// What is there of the games that places stand for. What cannot be read is left out, and noted once for all its places.
 pub async fn games_at(
     link: &Link,
     places: &[Vec<u8>],
-    during: &'static str,
+    left_out: &mut LeftOut,
 ) -> Result<HashMap<Vec<u8>, There>, StoreError> {
     let get = |place: &Vec<u8>| {
         // Under the bare prefix there is nothing.
@@ -178,7 +180,6 @@ pub async fn games_at(
     };
     let entries: Vec<Option<Vec<u8>>> =
         read_all(link.ask_all(places.iter().map(get).collect()).await?)?;
-    let mut left_out = LeftOut::default();
     let games = places.iter().zip(entries).filter_map(|(place, entry)| {
         let there = match entry.as_deref().map(codec::read_entry)? {
             // Of racing creations under one request each leaves a row with its own time, and one game is there.
@@ -189,15 +190,13 @@ pub async fn games_at(
             Err(error) => {
                 let id = Cursor::read(place).map(|cursor| cursor.id.to_string());
                 // A codec's errors are all about what is stored.
-                let _ = left_out.note(&id.unwrap_or_default(), error);
+                let _ = left_out.note_once(&id.unwrap_or_default(), error);
                 There::Unreadable
             }
         };
         Some((place.clone(), there))
     });
-    let games = games.collect();
-    left_out.log(during);
-    Ok(games)
+    Ok(games.collect())
 }
 
 /// What each answer says, which must be of one form.

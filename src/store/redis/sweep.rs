@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::StoreError,
     model::{Lifetimes, Millis},
-    store::{Lookup, codec, listing::Cursor},
+    store::{Lookup, codec, left_out::LeftOut, listing::Cursor},
 };
 
 /// About how many keys or rows one slice looks at, and what a set counts besides its rows.
@@ -67,12 +67,14 @@ impl Round {
         Self::Games(Scan::default())
     }
 
-    /// Does a slice and tells where to go on, with how many rows were removed, and whether the round is over.
+    /// Does a slice and tells where to go on, with how many rows were removed, and whether the round is over. Notes what
+    /// cannot be read.
     pub async fn slice(
         self,
         link: &Link,
         lifetimes: Lifetimes,
         now: Millis,
+        left_out: &mut LeftOut,
     ) -> Result<(Self, usize, bool), StoreError> {
         match self {
             Self::Games(mut scan) => {
@@ -94,7 +96,7 @@ impl Round {
                         continue;
                     };
                     let rows = rows_after(link, set, after.as_deref()).await?;
-                    removed += remove_stale(link, set, &rows, lifetimes, now).await?;
+                    removed += remove_stale(link, set, &rows, lifetimes, now, left_out).await?;
                     looked_at += SET + rows.len();
                     after = if rows.len() == SLICE { rows.into_iter().next_back() } else { None };
                     if after.is_none() {
@@ -145,8 +147,9 @@ async fn remove_stale(
     rows: &[Vec<u8>],
     lifetimes: Lifetimes,
     now: Millis,
+    left_out: &mut LeftOut,
 ) -> Result<usize, StoreError> {
-    let games = games_at(link, rows, "a sweep").await?;
+    let games = games_at(link, rows, left_out).await?;
     let recent = |time: Millis| time.0.abs_diff(now.0) <= GRACE_MS;
     let stale: Vec<_> = rows
         .iter()

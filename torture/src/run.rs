@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::{
+    sync::oneshot,
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -66,7 +67,7 @@ pub async fn run(args: &Args, seed: u64) -> Result<Arc<World>, String> {
         Some(path) => path.clone(),
         None => beside()?,
     };
-    let store = Store::start(args.topology, args.loses(), folder.path()).await;
+    let mut store = Store::start(args.topology, args.loses(), folder.path()).await;
     let replicas = replicas(args, &program, &store.url(), folder.path()).await?;
     let addresses = replicas.iter().map(Replica::address).collect();
     let promotes = args.topology != Topology::Standalone;
@@ -78,27 +79,31 @@ pub async fn run(args: &Args, seed: u64) -> Result<Arc<World>, String> {
     let mut random = Random::new(seed);
     let (of_store, of_replicas) = args.kinds().into_iter().partition(|kind| kind.is_of_store());
     let (for_store, for_replicas) = (random.next(), random.next());
+    let (store_done, store_is_done) = oneshot::channel();
+    let breaking_store = async {
+        let mut lookout = Lookout::new(&store);
+        break_store(&mut store, &mut lookout, for_store, of_store, &ends).await;
+        let _ = store_done.send(());
+        // A primary can be replaced later still, and games wait to hear what is safe.
+        lookout.keep_looking(&store, &world).await;
+    };
     let breaking = async {
-        let broken = tokio::join!(
-            break_store(store, for_store, of_store, &ends),
-            break_replicas(replicas, for_replicas, of_replicas, &ends),
-        );
+        let replicas = break_replicas(replicas, for_replicas, of_replicas, &ends).await;
+        let _ = store_is_done.await;
         world.calm_down();
-        broken
+        replicas
     };
     let course = async {
-        let (mut tables, ((store, mut lookout), replicas)) =
-            tokio::join!(play(args.games, random, &world), breaking);
-        let joined = timeout(LAST_GAMES, async { while tables.join_next().await.is_some() {} });
-        tokio::select! {
-            _ = joined, if !ends.at_once() => {}
-            () = lookout.keep_looking(&store, &world), if !ends.at_once() => {}
-            else => {}
+        let (mut tables, replicas) = tokio::join!(play(args.games, random, &world), breaking);
+        if !ends.at_once() {
+            let joined = async { while tables.join_next().await.is_some() {} };
+            let _ = timeout(LAST_GAMES, joined).await;
         }
         (tables.len(), replicas)
     };
     let (open, replicas) = tokio::select! {
         ended = course => ended,
+        () = breaking_store => unreachable!("it is looked for ever"),
         () = progress(&world) => unreachable!("progress is told for ever"),
     };
     if open > 0 && !ends.at_once() {
@@ -166,27 +171,26 @@ async fn play(games: u64, mut random: Random, world: &Arc<World>) -> JoinSet<()>
 }
 
 async fn break_store(
-    mut store: Store,
+    store: &mut Store,
+    lookout: &mut Lookout,
     seed: u64,
     kinds: Vec<Kind>,
     ends: &Ends,
-) -> (Store, Lookout) {
-    let mut lookout = Lookout::new(&store);
+) {
     let count = kinds.len();
     for (happened, fault) in faults(seed, kinds).enumerate() {
         sleep(fault.after).await;
-        lookout.look(&store, &ends.world).await;
+        lookout.look(store, &ends.world).await;
         if ends.now(happened, count) {
             break;
         }
         let begun = Instant::now();
         store.suffer(fault, &ends.world).await;
         if fault.kind.replaces() {
-            lookout.look_again(&store, &ends.world);
+            lookout.look_again(store, &ends.world);
         }
         report::fault(&ends.world, fault, begun);
     }
-    (store, lookout)
 }
 
 async fn break_replicas(

@@ -40,7 +40,7 @@ pub struct Table {
 
 /// Plays a game from its creation to its end, and checks what was seen of it.
 pub async fn play(world: Arc<World>, number: usize, mut random: Random) {
-    let log = Shared::new(world.loses || world.promotes);
+    let log = Shared::new(world.can_lose());
     world.open(number, &log);
     let mut caller = Caller::new(&world, random.fork());
     if let Some(mut table) = create(&mut caller, &log).await {

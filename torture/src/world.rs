@@ -65,6 +65,11 @@ impl World {
         }
     }
 
+    /// Whether anything may be lost: what was acknowledged, or what nobody was told to be done.
+    pub fn can_lose(&self) -> bool {
+        self.loses || self.promotes
+    }
+
     /// Clients of all replicas, with connections of their own, which are made when they are first used.
     pub fn clients(&self) -> Vec<Client> {
         let client = |address: &String| {
@@ -126,7 +131,7 @@ impl World {
     /// Whether what the store had between these moments is there to stay: it was not in a window in which it may have lost it.
     /// Waits until that is known.
     pub async fn lasts(&self, begun: Instant, ended: Instant) -> bool {
-        if !self.loses && !self.promotes {
+        if !self.can_lose() {
             return true;
         }
         self.all_safe().await;

@@ -160,6 +160,14 @@ impl World {
         lock(&self.open).remove(&number);
     }
 
+    /// The ids of the games that are played now.
+    pub fn played(&self) -> Vec<String> {
+        let open = lock(&self.open);
+        let logs = open.values().map(Shared::lock);
+        let played = logs.filter(|log| !log.over && !log.game_id.is_empty());
+        played.map(|log| log.game_id.clone()).collect()
+    }
+
     /// The games that were not judged yet, as their players see them.
     pub fn still_open(&self) -> Vec<String> {
         let open = lock(&self.open);

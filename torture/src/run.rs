@@ -31,13 +31,14 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// How long games are waited for once nothing breaks any more.
 const LAST_GAMES: Duration = SETTLE.saturating_mul(3);
 
-/// How much longer a run goes on while nothing was lost that may be: whether a fault meets a game is up to the machine.
+/// How much longer a run goes on while nothing was lost that has to be: whether a fault meets a game is up to the machine.
 const UNTIL_LOST: Duration = Duration::from_secs(90);
 
 /// When a part of a run is to stop breaking things.
 struct Ends {
     world: Arc<World>,
     at: Instant,
+    must_lose: bool,
     stop_at_first: bool,
 }
 
@@ -48,10 +49,10 @@ impl Ends {
     }
 
     /// Whether the time is over, and all happened that has to.
-    fn now(&self, happened: usize, kinds: usize) -> bool {
+    fn now(&self, all_happened: bool) -> bool {
         let now = Instant::now();
-        let lost = !self.world.loses || self.world.counted(table::LOST) > 0;
-        let enough = happened >= kinds && (lost || now >= self.at + UNTIL_LOST);
+        let lost = !self.must_lose || self.world.counted(table::LOST) > 0;
+        let enough = all_happened && (lost || now >= self.at + UNTIL_LOST);
         self.at_once() || enough && now >= self.at
     }
 }
@@ -67,14 +68,15 @@ pub async fn run(args: &Args, seed: u64) -> Result<Arc<World>, String> {
         Some(path) => path.clone(),
         None => beside()?,
     };
-    let mut store = Store::start(args.topology, args.loses(), folder.path()).await;
+    let mut store = Store::start(args.topology, args.losses, folder.path()).await;
     let replicas = replicas(args, &program, &store.url(), folder.path()).await?;
     let addresses = replicas.iter().map(Replica::address).collect();
     let promotes = args.topology != Topology::Standalone;
     let world = Arc::new(World::new(addresses, args.loses(), promotes));
     println!("begins at {:?}, from which violations can be placed", world.begun);
     let at = world.begun + Duration::from_secs(args.seconds);
-    let ends = Ends { world: world.clone(), at, stop_at_first: args.stop_at_first };
+    let (must_lose, stop_at_first) = (args.must_lose(), args.stop_at_first);
+    let ends = Ends { world: world.clone(), at, must_lose, stop_at_first };
 
     let mut random = Random::new(seed);
     let (of_store, of_replicas) = args.kinds().into_iter().partition(|kind| kind.is_of_store());
@@ -177,19 +179,22 @@ async fn break_store(
     kinds: Vec<Kind>,
     ends: &Ends,
 ) {
-    let count = kinds.len();
-    for (happened, fault) in faults(seed, kinds).enumerate() {
+    let mut due = kinds.clone();
+    for fault in faults(seed, kinds) {
         sleep(fault.after).await;
         lookout.look(store, &ends.world).await;
-        if ends.now(happened, count) {
+        if ends.now(due.is_empty()) {
             break;
         }
         let begun = Instant::now();
-        store.suffer(fault, &ends.world).await;
+        let done = store.suffer(fault, &ends.world).await;
         if fault.kind.replaces() {
             lookout.look_again(store, &ends.world);
         }
-        report::fault(&ends.world, fault, begun);
+        if done {
+            due.retain(|kind| *kind != fault.kind);
+            report::fault(&ends.world, fault, begun);
+        }
     }
 }
 
@@ -199,14 +204,15 @@ async fn break_replicas(
     kinds: Vec<Kind>,
     ends: &Ends,
 ) -> Result<Vec<Replica>, String> {
-    let count = kinds.len();
-    for (happened, fault) in faults(seed, kinds).enumerate() {
+    let mut due = kinds.clone();
+    for fault in faults(seed, kinds) {
         sleep(fault.after).await;
-        if ends.now(happened, count) {
+        if ends.now(due.is_empty()) {
             break;
         }
         let begun = Instant::now();
         suffer(&mut replicas, fault, &ends.world).await?;
+        due.retain(|kind| *kind != fault.kind);
         report::fault(&ends.world, fault, begun);
     }
     Ok(replicas)

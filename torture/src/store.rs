@@ -94,11 +94,10 @@ impl Store {
             | Kind::CutClients
             | Kind::DelayClients => unreachable!("it happens to replicas"),
             Kind::KillRedis => {
-                if let Self::Standalone(redis, _) = self {
-                    redis.kill();
-                    sleep(fault.lasting).await;
-                    redis.restart();
-                }
+                let Self::Standalone(redis, _) = self else { return false };
+                redis.kill();
+                sleep(fault.lasting).await;
+                redis.restart();
             }
             Kind::PauseRedis => {
                 let server = self.primary(which).await.0;

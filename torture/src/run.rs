@@ -112,7 +112,11 @@ pub async fn run(args: &Args, seed: u64) -> Result<Arc<World>, String> {
         let what = format!("{open} games do not: {}", world.still_open().join("; "));
         world.violated(vec![Violation { promise: "every game ends", what }]);
     }
-    for replica in &mut replicas? {
+    let mut replicas = replicas?;
+    if let Some(name) = &args.sabotage {
+        is_sabotaged(&replicas, name)?;
+    }
+    for replica in &mut replicas {
         end(replica, &world).await;
         if replica.log().contains("panicked") {
             let promise = "replicas do not panic";
@@ -149,6 +153,15 @@ async fn replicas(
         replicas.push(replica);
     }
     Ok(replicas)
+}
+
+/// Whether these replicas are broken on purpose, which they say when they first do what is broken.
+fn is_sabotaged(replicas: &[Replica], name: &str) -> Result<(), String> {
+    let says = format!("reversid: broken on purpose: {name}");
+    match replicas.iter().any(|replica| replica.log().lines().any(|line| line == says)) {
+        true => Ok(()),
+        false => Err(format!("reversid is not broken: it has no sabotage {name}, or none at all")),
+    }
 }
 
 async fn progress(world: &World) {

@@ -347,3 +347,54 @@ fn what_is_lost_is_excused_where_it_could_be_and_nowhere_else() {
     let window = resurrected.window(3_500, 5_000);
     assert_eq!(resurrected.broken(&[window]), ["what was lost stays lost"]);
 }
+
+#[test]
+fn what_was_acknowledged_and_lost_is_not_there_after_the_last_fault_that_can_have_lost_it() {
+    let history = || History::sound().losing();
+    // Another fault goes on.
+    let windows =
+        |it: &History| [it.window(3_500, 5_000), Window { until: None, ..it.window(5_900, 0) }];
+    let broken = |it: History| it.broken(&windows(&it));
+    assert_eq!(broken(history()), [""; 0]);
+
+    let read = |begun: usize| {
+        let mut it = history();
+        let (begun, ended) = (it.at(begun), it.at(begun + 100));
+        it.log.reads.push(Read { begun, ended, version: it.lost.expect("it was lost") });
+        it
+    };
+    assert_eq!(broken(read(4_700)), [""; 0]);
+    assert_eq!(broken(read(6_000)), ["what was lost stays lost"]);
+
+    // By whom it can have been made again, and lost by the other fault.
+    let again = |answer: fn(&History) -> Answer| {
+        let mut it = read(6_000);
+        let (begun, ended) = (it.at(5_950), it.at(6_050));
+        let (command, answer) = (Command::Resign(Color::Black), answer(&it));
+        it.log.repeats.push(Call { command, begun, last_begun: begun, ended, answer });
+        it
+    };
+    assert_eq!(broken(again(|it| Answer::Done(it.lost.expect("it was lost")))), [""; 0]);
+    assert_eq!(broken(again(|_| Answer::Open)), [""; 0]);
+
+    let refused = |begun: usize| {
+        let mut it = history();
+        let mut call = it.refused("VERSION_MISMATCH", 4, &[]);
+        // Only what was lost is not what is expected.
+        let Command::Move { expected, .. } = &mut call.command else { panic!() };
+        *expected = Some(it.version(4));
+        [call.begun, call.last_begun, call.ended] = [begun, begun, begun + 100].map(|ms| it.at(ms));
+        it.log.calls.push(call);
+        it
+    };
+    assert_eq!(broken(refused(4_700)), [""; 0]);
+    assert_eq!(broken(refused(6_000)), ["a refusal is justified at the version that it names"]);
+
+    let told = |at: usize, told: fn(Version) -> Told| {
+        let mut it = history();
+        it.log.watches[0].told[10] = (it.at(at), told(it.lost.expect("it was lost")));
+        it.broken(&[it.window(3_500, 5_000), it.window(5_900, 6_000)])
+    };
+    assert_eq!(told(14_900, Told::Heartbeat), [""; 0]);
+    assert_eq!(told(15_100, Told::Heartbeat), ["what was lost stays lost"]);
+}

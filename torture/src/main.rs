@@ -39,7 +39,7 @@ const END: Duration = Duration::from_secs(240);
 ///   cargo run -p reversi-torture -- --topology cluster --durability replicated --seconds 600
 ///
 /// Exit codes: 0 when nothing was violated and every kind of fault happened, 1 when something was violated, 2 for wrong usage,
-/// 3 when the run could not be made, or a kind of fault did not happen.
+/// 3 when the run could not be made or finished, or something did not happen that has to.
 #[derive(Parser)]
 #[command(name = "reversi-torture", verbatim_doc_comment)]
 struct Args {
@@ -56,7 +56,8 @@ struct Args {
     #[arg(long)]
     losses: bool,
 
-    /// For how long things break, and no shorter than each kind of fault takes once; where moves may be lost, also until some were.
+    /// For how long things break, and no shorter than each kind of fault takes once; with lose-moves also until some were lost, where
+    /// they may be.
     #[arg(long, default_value = "60", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
 
@@ -72,7 +73,7 @@ struct Args {
     #[arg(long, default_value = "6", value_parser = clap::value_parser!(u64).range(1..=100))]
     games: u64,
 
-    /// Which faults happen, comma-separated. All that the store knows unless given.
+    /// Which faults happen, comma-separated: of those that the store knows, which are all unless given.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
     faults: Option<Vec<Kind>>,
 

@@ -172,4 +172,19 @@ mod tests {
         assert!(problem(&["--losses", "--faults", "kill-redis"]).is_some(), "not all is");
         assert!(problem(&["--losses", "--topology", "cluster"]).is_some());
     }
+
+    #[test]
+    fn what_may_be_lost_is_told_from_what_has_to_be() {
+        let lost = |flags: &[&str]| {
+            let args = Args::parse_from([&["torture"], flags].concat());
+            (args.loses(), args.must_lose())
+        };
+        assert_eq!(lost(&[]), (false, false));
+        assert_eq!(lost(&["--losses"]), (true, true));
+        assert_eq!(lost(&["--losses", "--faults", "kill-replica"]), (true, false));
+        assert_eq!(lost(&["--topology", "cluster"]), (true, true));
+        let silent = ["--topology", "sentinel", "--faults", "silence-redis"];
+        assert_eq!(lost(&silent), (true, false), "Sentinels may take it for gone");
+        assert_eq!(lost(&["--topology", "sentinel", "--durability", "replicated"]), (false, false));
+    }
 }

@@ -40,8 +40,7 @@ pub fn sabotaged(what: Sabotage) -> bool {
     use std::sync::LazyLock;
     static CHOSEN: LazyLock<Option<Sabotage>> = LazyLock::new(|| {
         let name = std::env::var("REVERSID_SABOTAGE").ok()?;
-        eprintln!("reversid: broken on purpose: {name}");
-        Some(match name.as_str() {
+        let chosen = match name.as_str() {
             "request-ids" => Sabotage::RequestIds,
             "digests" => Sabotage::Digests,
             "revisions" => Sabotage::Revisions,
@@ -49,7 +48,9 @@ pub fn sabotaged(what: Sabotage) -> bool {
             "heartbeats" => Sabotage::Heartbeats,
             "replica-reads" => Sabotage::ReplicaReads,
             _ => panic!("nothing is called {name}"),
-        })
+        };
+        eprintln!("reversid: broken on purpose: {name}");
+        Some(chosen)
     });
     *CHOSEN == Some(what)
 }

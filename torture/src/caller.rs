@@ -1,12 +1,13 @@
 //! One client: it calls any replica, hangs up now and then, and repeats a call under the same request id until it is settled.
 
 use std::{
+    error::Error as _,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use tokio::time::{sleep, timeout};
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt as _;
 
 use crate::{
@@ -139,7 +140,9 @@ impl Caller {
 
 /// What a failed attempt says of its outcome.
 fn judge<R>(status: Status) -> Attempt<R> {
-    let Some(info) = status.get_details_error_info() else { return Attempt::Unknown };
+    let Some(info) = status.get_details_error_info() else {
+        return if is_internal(&status) { Attempt::Wrong(status) } else { Attempt::Unknown };
+    };
     match info.reason.as_str() {
         "STORE_UNAVAILABLE" | "DEADLINE_EXCEEDED" | "LIMIT_REACHED" => Attempt::Unknown,
         "GAME_NOT_FOUND" | "VERSION_MISMATCH" | "NO_OPEN_SEAT" | "SEAT_TAKEN"
@@ -156,7 +159,44 @@ fn judge<R>(status: Status) -> Attempt<R> {
     }
 }
 
+/// Whether the service itself said `INTERNAL`. What this end makes of a connection that breaks has a source.
+fn is_internal(status: &Status) -> bool {
+    status.code() == Code::Internal && status.source().is_none()
+}
+
 /// The reason of a status; empty where the service told none.
 pub fn reason(status: &Status) -> String {
-    status.get_details_error_info().map(|info| info.reason).unwrap_or_default()
+    match status.get_details_error_info() {
+        Some(info) => info.reason,
+        None if is_internal(status) => "INTERNAL".to_owned(),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tonic_types::ErrorDetails;
+
+    use super::*;
+
+    #[test]
+    fn internal_is_wrong_where_the_service_said_it() {
+        let said = Status::internal("a task failed");
+        assert_eq!(reason(&said), "INTERNAL");
+        assert!(matches!(judge::<()>(said), Attempt::Wrong(_)));
+        let mut made_here = Status::internal("h2 protocol error");
+        made_here.set_source(Arc::new(std::io::Error::other("a connection is cut")));
+        assert_eq!(reason(&made_here), "");
+        assert!(matches!(judge::<()>(made_here), Attempt::Unknown));
+        assert!(matches!(judge::<()>(Status::unavailable("")), Attempt::Unknown));
+        let of = |reason: &str| {
+            let more = [("current_revision".to_owned(), "3".to_owned())];
+            let details = ErrorDetails::with_error_info(reason, "", more);
+            Status::with_error_details(Code::Unavailable, "", details)
+        };
+        assert!(matches!(judge::<()>(of("STORE_UNAVAILABLE")), Attempt::Unknown));
+        assert!(matches!(judge::<()>(of("INTERNAL")), Attempt::Wrong(_)));
+        let Attempt::Answered::<()>(Err(refused)) = judge(of("NOT_YOUR_TURN")) else { panic!() };
+        assert_eq!(refused.revision, Some(3));
+    }
 }

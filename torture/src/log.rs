@@ -120,6 +120,8 @@ pub struct Log {
     pub states: HashMap<Version, v1::Game>,
     /// Calls that change something.
     pub calls: Vec<Call>,
+    /// Calls that were made once more after they were done, and were answered the same.
+    pub repeats: Vec<Call>,
     /// Calls that read the game.
     pub reads: Vec<Read>,
     /// The watchers.

@@ -66,7 +66,7 @@ pub enum Kind {
     /// A replica of Redis that has not heard of the last moves takes its primary's place. Standalone: Redis is killed, and
     /// started again from a snapshot that is older.
     LoseMoves,
-    /// A slot with games in it moves to another primary.
+    /// The slot of a game that is played moves to another primary, and for moments the game is at neither for sure.
     MigrateSlot,
 }
 
@@ -124,6 +124,7 @@ impl Kind {
     fn lasting(self) -> (usize, usize) {
         match self {
             Self::KillReplica | Self::KillRedis | Self::RefuseRedis => (100, 1_000),
+            Self::MigrateSlot => (100, 350),
             Self::LoseMoves => (100, 1_200),
             Self::PauseRedis | Self::SilenceRedis | Self::LagReplication => (300, 2_500),
             Self::DelayClients | Self::DelayRedis => (500, 2_000),

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use crate::{
     caller::{Caller, Settled},
-    log::{Command, version},
+    log::{Answer, Call, Command, version},
     table::{Table, note, wire},
 };
 
@@ -109,15 +109,23 @@ async fn repeat(
     caller.world.count("done calls repeated");
     let again = make(table, &request, caller).await;
     let same = matches!(&again.answer, Some(Ok(answer)) if answer == first);
-    // Where it was lost, the repeat is a call like any other.
     if !same && !table.world.loses && again.answer.is_some() {
         let what = format!("the repeat of {first:?} is answered {:?}", again.answer);
         table.log.lock().contradict(what);
-    } else if !same {
-        let square = request.square.parse().expect("it was one before");
-        let color = first_color(first);
-        let expected = request.expected_version.map(|it| version(Some(it)));
-        let command = Command::Move { color, square, expected };
+        return;
+    }
+    let square = request.square.parse().expect("it was one before");
+    let color = first_color(first);
+    let expected = request.expected_version.map(|it| version(Some(it)));
+    let command = Command::Move { color, square, expected };
+    if same {
+        // What was lost is done again by this, with the same answer.
+        let Settled { begun, last_begun, ended, .. } = again;
+        let done = first.event.as_ref().map_or(Version::ZERO, |event| version(event.version));
+        let answer = Answer::Done(done);
+        table.log.lock().repeats.push(Call { command, begun, last_begun, ended, answer });
+    } else {
+        // Where it was lost, the repeat is a call like any other.
         note(&table.log, command, again, |made: &v1::MakeMoveResponse, log| {
             made.event.clone().map_or(Version::ZERO, |event| log.event(event))
         });

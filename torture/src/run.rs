@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::{
+    sync::oneshot,
     task::JoinSet,
     time::{sleep, timeout},
 };
@@ -30,13 +31,14 @@ const PROGRESS: Duration = Duration::from_secs(5);
 /// How long games are waited for once nothing breaks any more.
 const LAST_GAMES: Duration = SETTLE.saturating_mul(3);
 
-/// How much longer a run goes on while nothing was lost that may be: whether a fault meets a game is up to the machine.
+/// How much longer a run goes on while nothing was lost that has to be: whether a fault meets a game is up to the machine.
 const UNTIL_LOST: Duration = Duration::from_secs(90);
 
 /// When a part of a run is to stop breaking things.
 struct Ends {
     world: Arc<World>,
     at: Instant,
+    must_lose: bool,
     stop_at_first: bool,
 }
 
@@ -47,10 +49,10 @@ impl Ends {
     }
 
     /// Whether the time is over, and all happened that has to.
-    fn now(&self, happened: usize, kinds: usize) -> bool {
+    fn now(&self, all_happened: bool) -> bool {
         let now = Instant::now();
-        let lost = !self.world.loses || self.world.counted(table::LOST) > 0;
-        let enough = happened >= kinds && (lost || now >= self.at + UNTIL_LOST);
+        let lost = !self.must_lose || self.world.counted(table::LOST) > 0;
+        let enough = all_happened && (lost || now >= self.at + UNTIL_LOST);
         self.at_once() || enough && now >= self.at
     }
 }
@@ -66,46 +68,55 @@ pub async fn run(args: &Args, seed: u64) -> Result<Arc<World>, String> {
         Some(path) => path.clone(),
         None => beside()?,
     };
-    let store = Store::start(args.topology, args.loses(), folder.path()).await;
+    let mut store = Store::start(args.topology, args.losses, folder.path()).await;
     let replicas = replicas(args, &program, &store.url(), folder.path()).await?;
     let addresses = replicas.iter().map(Replica::address).collect();
     let promotes = args.topology != Topology::Standalone;
     let world = Arc::new(World::new(addresses, args.loses(), promotes));
     println!("begins at {:?}, from which violations can be placed", world.begun);
     let at = world.begun + Duration::from_secs(args.seconds);
-    let ends = Ends { world: world.clone(), at, stop_at_first: args.stop_at_first };
+    let (must_lose, stop_at_first) = (args.must_lose(), args.stop_at_first);
+    let ends = Ends { world: world.clone(), at, must_lose, stop_at_first };
 
     let mut random = Random::new(seed);
     let (of_store, of_replicas) = args.kinds().into_iter().partition(|kind| kind.is_of_store());
     let (for_store, for_replicas) = (random.next(), random.next());
+    let (store_done, store_is_done) = oneshot::channel();
+    let breaking_store = async {
+        let mut lookout = Lookout::new(&store);
+        break_store(&mut store, &mut lookout, for_store, of_store, &ends).await;
+        let _ = store_done.send(());
+        // A primary can be replaced later still, and games wait to hear what is safe.
+        lookout.keep_looking(&store, &world).await;
+    };
     let breaking = async {
-        let broken = tokio::join!(
-            break_store(store, for_store, of_store, &ends),
-            break_replicas(replicas, for_replicas, of_replicas, &ends),
-        );
+        let replicas = break_replicas(replicas, for_replicas, of_replicas, &ends).await;
+        let _ = store_is_done.await;
         world.calm_down();
-        broken
+        replicas
     };
     let course = async {
-        let (mut tables, ((store, mut lookout), replicas)) =
-            tokio::join!(play(args.games, random, &world), breaking);
-        let joined = timeout(LAST_GAMES, async { while tables.join_next().await.is_some() {} });
-        tokio::select! {
-            _ = joined, if !ends.at_once() => {}
-            () = lookout.keep_looking(&store, &world), if !ends.at_once() => {}
-            else => {}
+        let (mut tables, replicas) = tokio::join!(play(args.games, random, &world), breaking);
+        if !ends.at_once() {
+            let joined = async { while tables.join_next().await.is_some() {} };
+            let _ = timeout(LAST_GAMES, joined).await;
         }
         (tables.len(), replicas)
     };
     let (open, replicas) = tokio::select! {
         ended = course => ended,
+        () = breaking_store => unreachable!("it is looked for ever"),
         () = progress(&world) => unreachable!("progress is told for ever"),
     };
     if open > 0 && !ends.at_once() {
         let what = format!("{open} games do not: {}", world.still_open().join("; "));
         world.violated(vec![Violation { promise: "every game ends", what }]);
     }
-    for replica in &mut replicas? {
+    let mut replicas = replicas?;
+    if let Some(name) = &args.sabotage {
+        is_sabotaged(&replicas, name)?;
+    }
+    for replica in &mut replicas {
         end(replica, &world).await;
         if replica.log().contains("panicked") {
             let promise = "replicas do not panic";
@@ -144,6 +155,15 @@ async fn replicas(
     Ok(replicas)
 }
 
+/// Whether these replicas are broken on purpose, which they say when they first do what is broken.
+fn is_sabotaged(replicas: &[Replica], name: &str) -> Result<(), String> {
+    let says = format!("reversid: broken on purpose: {name}");
+    match replicas.iter().any(|replica| replica.log().lines().any(|line| line == says)) {
+        true => Ok(()),
+        false => Err(format!("reversid is not broken: it has no sabotage {name}, or none at all")),
+    }
+}
+
 async fn progress(world: &World) {
     loop {
         sleep(PROGRESS).await;
@@ -166,27 +186,29 @@ async fn play(games: u64, mut random: Random, world: &Arc<World>) -> JoinSet<()>
 }
 
 async fn break_store(
-    mut store: Store,
+    store: &mut Store,
+    lookout: &mut Lookout,
     seed: u64,
     kinds: Vec<Kind>,
     ends: &Ends,
-) -> (Store, Lookout) {
-    let mut lookout = Lookout::new(&store);
-    let count = kinds.len();
-    for (happened, fault) in faults(seed, kinds).enumerate() {
+) {
+    let mut due = kinds.clone();
+    for fault in faults(seed, kinds) {
         sleep(fault.after).await;
-        lookout.look(&store, &ends.world).await;
-        if ends.now(happened, count) {
+        lookout.look(store, &ends.world).await;
+        if ends.now(due.is_empty()) {
             break;
         }
         let begun = Instant::now();
-        store.suffer(fault, &ends.world).await;
+        let done = store.suffer(fault, &ends.world).await;
         if fault.kind.replaces() {
-            lookout.look_again(&store, &ends.world);
+            lookout.look_again(store, &ends.world);
         }
-        report::fault(&ends.world, fault, begun);
+        if done {
+            due.retain(|kind| *kind != fault.kind);
+            report::fault(&ends.world, fault, begun);
+        }
     }
-    (store, lookout)
 }
 
 async fn break_replicas(
@@ -195,14 +217,15 @@ async fn break_replicas(
     kinds: Vec<Kind>,
     ends: &Ends,
 ) -> Result<Vec<Replica>, String> {
-    let count = kinds.len();
-    for (happened, fault) in faults(seed, kinds).enumerate() {
+    let mut due = kinds.clone();
+    for fault in faults(seed, kinds) {
         sleep(fault.after).await;
-        if ends.now(happened, count) {
+        if ends.now(due.is_empty()) {
             break;
         }
         let begun = Instant::now();
         suffer(&mut replicas, fault, &ends.world).await?;
+        due.retain(|kind| *kind != fault.kind);
         report::fault(&ends.world, fault, begun);
     }
     Ok(replicas)

@@ -84,8 +84,8 @@ impl Store {
         }
     }
 
-    /// Has a fault happen, and waits until it is over.
-    pub async fn suffer(&mut self, fault: Fault, world: &World) {
+    /// Has a fault happen, and waits until it is over; false if there was nothing that it could happen to.
+    pub async fn suffer(&mut self, fault: Fault, world: &World) -> bool {
         let which = fault.which;
         match fault.kind {
             Kind::KillReplica
@@ -94,11 +94,10 @@ impl Store {
             | Kind::CutClients
             | Kind::DelayClients => unreachable!("it happens to replicas"),
             Kind::KillRedis => {
-                if let Self::Standalone(redis, _) = self {
-                    redis.kill();
-                    sleep(fault.lasting).await;
-                    redis.restart();
-                }
+                let Self::Standalone(redis, _) = self else { return false };
+                redis.kill();
+                sleep(fault.lasting).await;
+                redis.restart();
             }
             Kind::PauseRedis => {
                 let server = self.primary(which).await.0;
@@ -148,16 +147,11 @@ impl Store {
             Kind::KillPrimary => self.kill_primary(which, world, false, Duration::ZERO).await,
             Kind::LoseMoves => self.lose_moves(fault, world).await,
             Kind::MigrateSlot => {
-                if let Self::Cluster(cluster) = self {
-                    let from = primary_of(cluster, which).await;
-                    let to = primary_of(cluster, which + 1).await;
-                    let key = cluster.nodes[from].server.ask(&["RANDOMKEY"]);
-                    if !key.is_empty() && from != to {
-                        cluster.migrate(cluster.slot_of(&key), to).await;
-                    }
-                }
+                let Self::Cluster(cluster) = self else { return false };
+                return migrate_game(cluster, fault, &world.played()).await;
             }
         }
+        true
     }
 
     async fn for_a_while(&self, fault: Fault, spoil: impl Fn(&Proxy)) {
@@ -276,6 +270,32 @@ async fn primary_of(cluster: &Cluster, which: usize) -> usize {
     })
     .await;
     primary.expect("it was waited for")
+}
+
+/// Moves the slot of one of these games to another primary; false if none of them is in the store.
+async fn migrate_game(cluster: &Cluster, fault: Fault, games: &[String]) -> bool {
+    let key = |game: &String| {
+        let of = format!("*{game}*");
+        let keys = cluster.nodes.iter().map(|node| node.server.ask(&["KEYS", &of]));
+        keys.flat_map(|keys| keys.lines().map(ToOwned::to_owned).collect::<Vec<_>>())
+            .find(|key| key.contains(game.as_str()))
+    };
+    let Some(key) = games.iter().find_map(key) else { return false };
+    let slot = cluster.slot_of(&key);
+    let mut from = None;
+    until("the slot has a primary", || {
+        from = cluster.primary_of(slot);
+        from.is_some()
+    })
+    .await;
+    for which in fault.which..fault.which + 3 {
+        let to = primary_of(cluster, which).await;
+        if Some(to) != from {
+            cluster.migrate_slowly(slot, to, fault.lasting).await;
+            return true;
+        }
+    }
+    false
 }
 
 async fn replica_of(cluster: &Cluster, primary: usize) -> usize {

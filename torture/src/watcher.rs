@@ -74,7 +74,7 @@ pub async fn watch(world: Arc<World>, log: Shared, start: Start, mut random: Ran
                     };
                     world.count("watch messages");
                     match hear(&log, number, message, &mut have) {
-                        Heard::End if over || !world.loses => return,
+                        Heard::End if over || !world.can_lose() => return,
                         // What is over may be lost, and go on.
                         Heard::End => {
                             ended = true;

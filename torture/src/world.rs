@@ -65,6 +65,11 @@ impl World {
         }
     }
 
+    /// Whether anything may be lost: what was acknowledged, or what nobody was told to be done.
+    pub fn can_lose(&self) -> bool {
+        self.loses || self.promotes
+    }
+
     /// Clients of all replicas, with connections of their own, which are made when they are first used.
     pub fn clients(&self) -> Vec<Client> {
         let client = |address: &String| {
@@ -126,7 +131,7 @@ impl World {
     /// Whether what the store had between these moments is there to stay: it was not in a window in which it may have lost it.
     /// Waits until that is known.
     pub async fn lasts(&self, begun: Instant, ended: Instant) -> bool {
-        if !self.loses && !self.promotes {
+        if !self.can_lose() {
             return true;
         }
         self.all_safe().await;
@@ -153,6 +158,14 @@ impl World {
     /// Notes that a game was judged.
     pub fn close(&self, number: usize) {
         lock(&self.open).remove(&number);
+    }
+
+    /// The ids of the games that are played now.
+    pub fn played(&self) -> Vec<String> {
+        let open = lock(&self.open);
+        let logs = open.values().map(Shared::lock);
+        let played = logs.filter(|log| !log.over && !log.game_id.is_empty());
+        played.map(|log| log.game_id.clone()).collect()
     }
 
     /// The games that were not judged yet, as their players see them.

@@ -37,3 +37,10 @@ fn what_a_cluster_loses_in_a_failover_is_told_and_never_comes_back() {
     let flags = ["--topology", "cluster", "--durability", "local"];
     torture(&[&flags[..], &["--seconds", "25", "--seed", "5"]].concat()).holds();
 }
+
+#[test]
+#[ignore = "long: ./test --all"]
+fn what_sentinels_lose_by_a_promotion_is_told_and_never_comes_back() {
+    let flags = ["--topology", "sentinel", "--durability", "local"];
+    torture(&[&flags[..], &["--seconds", "20", "--seed", "6"]].concat()).holds();
+}

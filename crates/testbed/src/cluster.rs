@@ -1,8 +1,12 @@
 //! A Redis Cluster of three primaries with a replica each.
 
-use std::{ops::RangeInclusive, time::Instant};
+use std::{
+    ops::RangeInclusive,
+    time::{Duration, Instant},
+};
 
 use tempfile::TempDir;
+use tokio::time::sleep;
 
 use crate::{ASK_AGAIN, Certificates, Node, Port, node::addresses, until};
 
@@ -169,6 +173,11 @@ impl Cluster {
 
     /// Moves a slot and all that is in it to another primary, key by key, while it is used.
     pub async fn migrate(&self, slot: u16, to: usize) {
+        self.migrate_slowly(slot, to, Duration::ZERO).await;
+    }
+
+    /// As [`migrate`](Self::migrate); pauses before the keys move, and again before all are told that the slot has.
+    pub async fn migrate_slowly(&self, slot: u16, to: usize, pause: Duration) {
         let from = self.primary_of(slot).expect("the slot has an owner");
         if from == to {
             return;
@@ -177,6 +186,7 @@ impl Cluster {
         let (source, target) = (&self.ids[from], &self.ids[to]);
         self.tell(to, &["SETSLOT", &number, "IMPORTING", source]);
         self.tell(from, &["SETSLOT", &number, "MIGRATING", target]);
+        sleep(pause).await;
         let port = self.nodes[to].server.port().to_string();
         loop {
             let keys = self.asked(from, &["GETKEYSINSLOT", &number, "10"]);
@@ -188,6 +198,7 @@ impl Cluster {
             let moved = self.nodes[from].server.ask(&[&migrate[..], &keys].concat());
             assert!(["OK", "NOKEY"].contains(&moved.as_str()), "keys migrate: {moved}");
         }
+        sleep(pause).await;
         for node in [to, from] {
             self.tell(node, &["SETSLOT", &number, "NODE", target]);
         }

@@ -4,7 +4,7 @@ use reversi_rules::{Change, Color, Game, Refusal, Version};
 
 use super::{
     Findings, Window, apart, may_be_lost,
-    tree::{Tree, parent},
+    tree::{Node, Tree, parent},
 };
 use crate::log::{Answer, Call, Command, Log, Refused};
 
@@ -30,9 +30,9 @@ pub fn check(log: &Log, tree: &Tree, windows: &[Window], findings: &mut Findings
         {
             findings.add("reads show what was asked for", format!("{read:?}: {:?}", log.calls[by]));
         }
-        let lost = tree.get(read.version).is_some_and(|node| !node.kept);
         let settled = windows.iter().all(|it| it.until.is_some_and(|until| until < read.begun));
-        if lost && settled {
+        let lost = |node: &Node| !node.kept && settled || node.is_gone(read.begun);
+        if tree.get(read.version).is_some_and(lost) {
             findings.add("what was lost stays lost", format!("{read:?}"));
         }
     }
@@ -90,10 +90,10 @@ fn was_refused_elsewhere(log: &Log, windows: &[Window], version: Version) -> boo
 }
 
 /// The calls that asked for the change at this version.
-fn asked(log: &Log, version: Version) -> impl Iterator<Item = &Call> {
+pub fn asked(log: &Log, version: Version) -> impl Iterator<Item = &Call> {
     let event = &log.events[&version];
     let (change, before) = (reversi_proto::convert::change(event), parent(version, event));
-    log.calls.iter().filter(move |call| fits(&call.command, &change, before))
+    log.calls.iter().chain(&log.repeats).filter(move |call| fits(&call.command, &change, before))
 }
 
 /// Whether the change at the version after `before` is what the command asked for.
@@ -144,7 +144,8 @@ fn refusal(
                 && expected.more.iter().all(|(key, value)| refused.more.get(*key) == Some(value))
         })
     };
-    let mut at = tree.all().filter(|(version, _)| version.revision == revision);
+    let there = |node: &Node| !node.is_gone(call.last_begun);
+    let mut at = tree.all().filter(|(version, node)| version.revision == revision && there(node));
     if !at.any(|(version, node)| justified(node.table(), version)) {
         findings.add("a refusal is justified at the version that it names", format!("{call:?}"));
     }

@@ -5,6 +5,7 @@
 //! through it is the stored history in the end. What is not on it was lost, which only a [`Window`] excuses.
 
 mod calls;
+mod lost;
 mod tree;
 mod watches;
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Instant};
 use reversi_proto::{replay::Replay, v1};
 use reversi_rules::{Game, Version};
 
-use super::{Findings, ON_ITS_WAY, Window, apart, may_be_lost};
+use super::{Findings, ON_ITS_WAY, Window, apart, lost, may_be_lost};
 use crate::log::{Answer, Log, Read, Told};
 
 /// A version.
@@ -14,6 +14,8 @@ pub struct Node {
     pub replay: Replay,
     /// Whether it is part of the stored history in the end.
     pub kept: bool,
+    /// From when on it cannot be there any more, as far as that is known.
+    pub gone: Option<Instant>,
     /// The call that was told to have made it.
     pub by: Option<usize>,
 }
@@ -29,6 +31,11 @@ impl Node {
     /// The game as the rules have it.
     pub fn table(&self) -> &Game {
         self.replay.table().expect("every node has at least its creation")
+    }
+
+    /// Whether it was lost for sure before this moment.
+    pub fn is_gone(&self, at: Instant) -> bool {
+        self.gone.is_some_and(|gone| gone < at)
     }
 }
 
@@ -47,6 +54,9 @@ impl Tree {
             }
         }
         tree.mark_kept(log, findings);
+        for (version, node) in tree.nodes.iter_mut().filter(|(_, node)| !node.kept) {
+            node.gone = lost::gone(log, windows, *version);
+        }
         for (number, call) in log.calls.iter().enumerate() {
             let Answer::Done(version) = call.answer else { continue };
             let Some(node) = tree.nodes.get_mut(&version) else { continue };
@@ -93,7 +103,7 @@ impl Tree {
                 return false;
             }
         }
-        self.nodes.insert(version, Node { replay, kept: false, by: None });
+        self.nodes.insert(version, Node { replay, kept: false, gone: None, by: None });
         false
     }
 

@@ -48,6 +48,18 @@ pub fn check(
             let behind = version.revision < floor && !apart(windows, asked, *at);
             behind.then(|| format!("{floor} was known"))
         };
+        let back = match told {
+            Told::Snapshot(it) | Told::Event(it) | Told::CaughtUp(it) | Told::Reset(_, it) => {
+                Some(*it)
+            }
+            // What was delivered stands until the store can be looked at.
+            Told::Heartbeat(it) if !apart(windows, *at - LATE, *at) => Some(*it),
+            _ => None,
+        };
+        let back = back.and_then(|version| tree.get(version));
+        if back.is_some_and(|node| node.is_gone(*at - ON_ITS_WAY)) {
+            wrong("what was lost stays lost", String::new());
+        }
         if let Some((_, spoke)) = &mut place.asked {
             *spoke = true;
         }
@@ -138,7 +150,8 @@ pub fn check(
             },
         }
     }
-    if !place.ended {
+    let reached = log.vanished || place.have == log.last;
+    if !place.ended || !reached {
         let what = format!("watcher {number} is at {:?}, the game at {:?}", place.have, log.last);
         findings.add("every watcher reaches the end", what);
     }

@@ -210,7 +210,11 @@ impl Reader {
 
     /// The collector's URL: what was given for it, or else the SDK's own variable.
     fn endpoint(&mut self, given_url: Option<String>) -> Option<String> {
-        let problem = |url: &str| format!("{url:?} is no http://HOST:PORT of a collector");
+        let problem = |url: &str| match url.contains('@') {
+            // Not shown: it may be a password.
+            true => "a collector's URL has no user and no password".to_owned(),
+            false => format!("{url:?} is no http://HOST:PORT of a collector"),
+        };
         if let Some(url) = given_url {
             let read = if is_endpoint(&url) { Ok(url) } else { Err(problem(&url)) };
             return Some(self.value("otlp-endpoint", read, String::new()));
@@ -245,9 +249,12 @@ fn is_endpoint(url: &str) -> bool {
     let uri = http::Uri::try_from(url).ok().filter(|uri| uri.scheme_str() == Some("http"));
     let authority = uri.as_ref().and_then(http::Uri::authority);
     authority.is_some_and(|authority| {
-        let (text, host) = (authority.as_str(), authority.host());
-        let port = authority.port().is_none_or(|port| port.as_str().parse::<u16>().is_ok());
-        !host.is_empty() && port && !text.contains('@') && !text.ends_with(':')
+        let host = authority.host();
+        // A port that is none is not told as one; nor does it begin with the host where a user comes first.
+        let rest = authority.as_str().strip_prefix(host).filter(|_| !host.is_empty());
+        let is_port =
+            |port: &str| port.strip_prefix(':').is_some_and(|it| it.parse::<u16>().is_ok());
+        rest.is_some_and(|rest| rest.is_empty() || is_port(rest))
     })
 }
 

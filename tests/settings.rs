@@ -94,6 +94,42 @@ async fn a_variable_is_as_good_as_a_flag_and_a_flag_wins() {
 }
 
 #[tokio::test]
+async fn a_collector_that_cannot_be_one_is_refused_and_its_password_is_not_shown() {
+    for url in [
+        "collector:4317",
+        "https://collector:4317",
+        "http://",
+        "http://:4317",
+        "http://collector:",
+        "http://collector:99999",
+        "http://user:hush@collector:4317",
+    ] {
+        for mut command in [reversid(&["--otlp-endpoint", url]), reversid(&[])] {
+            command.env("OTEL_EXPORTER_OTLP_ENDPOINT", url);
+            let said = refused_settings(command).await;
+            assert!(said.contains("collector"), "{url}: {said}");
+            assert!(!said.contains("hush"), "{url}: {said}");
+        }
+    }
+}
+
+/// The last word is a line of the log, in its form, however it is written and whatever is in it.
+#[tokio::test]
+async fn why_it_does_not_start_is_one_line_of_the_log() {
+    let store = "file:/nowhere\n/games.redb";
+    let flags = ["--listen=127.0.0.1:0", "--log-format=json", "--store", store];
+    for more in [[].as_slice(), &["--log", "error"]] {
+        let said = failure(&[&flags[..], more].concat()).await;
+        let last = said.lines().last().expect("a line");
+        let line: serde_json::Value = serde_json::from_str(last).expect("it is JSON");
+        assert_eq!(line["level"], "ERROR", "{said}");
+        assert!(line["message"].as_str().is_some_and(|text| text.contains("nowhere")), "{said}");
+    }
+    let silent = failure(&["--listen=127.0.0.1:0", "--log=off", "--store=file:/nowhere/it"]).await;
+    assert!(silent.contains("nowhere"), "{silent}");
+}
+
+#[tokio::test]
 async fn an_unknown_flag_and_a_missing_value_are_refused_like_bad_settings() {
     assert!(refused_settings(reversid(&["--listne", "127.0.0.1:0"])).await.contains("--listne"));
     assert!(refused_settings(reversid(&["--store"])).await.contains("--store"));

@@ -17,6 +17,13 @@ pub fn check(log: &Log, tree: &Tree, windows: &[Window], findings: &mut Findings
             Answer::Open => findings.add("every call is settled", format!("{call:?}")),
         }
     }
+    for call in &log.repeats {
+        let Answer::Done(version) = call.answer else { continue };
+        let lost = tree.get(version).is_none_or(|node| !node.kept);
+        if lost && !may_be_lost(windows, call.begun, call.ended) {
+            findings.add("what was acknowledged is kept", format!("the repeat {call:?} is lost"));
+        }
+    }
     for read in &log.reads {
         let floor = tree.floor(read.begun);
         if read.version.revision < floor && !apart(windows, read.begun, read.ended) {

@@ -204,7 +204,7 @@ impl Telling {
 }
 
 fn tellings(log: &Log) -> impl Iterator<Item = Telling> {
-    let calls = log.calls.iter().filter_map(|call| match call.answer {
+    let calls = log.calls.iter().chain(&log.repeats).filter_map(|call| match call.answer {
         Answer::Done(version) => {
             let (begun, ended) = (call.begun, call.ended);
             Some(Telling { version, begun, ended, acknowledged: true })

@@ -26,7 +26,7 @@ const ADMIN_CONNECTIONS_MAX: usize = 16;
 /// Streams of one connection over HTTP/2; a client's further requests wait in the client.
 const ADMIN_STREAMS_MAX: u32 = 4;
 
-/// How long a connection may last, which is for one request, unless that takes longer by its nature.
+/// How long a connection may last, unless a request on it takes longer by its nature. Over HTTP/1 it is for one.
 const ADMIN_CONNECTION: Duration = Duration::from_secs(10);
 
 /// Until when a connection may last. Cheap to clone.
